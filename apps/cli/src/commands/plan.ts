@@ -1,0 +1,15 @@
+// assay plan
+import type { DefineCommand } from '../command-table.ts';
+import { addRunFlags, loadConfig } from '../load-config.ts';
+
+export const define: DefineCommand = (command, around, finish) => {
+  addRunFlags(command);
+  command.option('--explain', 'show each term of the memory estimate and the reason of each choice')
+    .option('--devices <SPEC>', 'plan for other devices than these, such as 8xH100-80GB or 2xCPU')
+    .action(async (options: Record<string, unknown>) => {
+      const composed = loadConfig(options, around);
+      // Bad input is refused before the pipeline and its libraries are imported.
+      const { planAndReport } = await import('../evaluate/plan-and-report.ts');
+      finish(await planAndReport(composed, options, around));
+    });
+};

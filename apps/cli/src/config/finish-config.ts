@@ -1,0 +1,72 @@
+// What a schema cannot say: rules between keys, paths made absolute, and what an accepted value becomes.
+import { resolve } from 'node:path';
+import { AssayError, type RunConfig } from '@assay/domain';
+import type { KeyPath } from './config-file.ts';
+import { LM_EVAL_MODELS, SUPPORTED_MODELS } from './models.ts';
+
+export interface Surroundings {
+  cwd: string;
+  placeOf(path: KeyPath): string;
+  /** True where a file or flag set the key. */
+  isGiven(key: keyof RunConfig): boolean;
+}
+
+type Rule = (config: RunConfig, around: Surroundings) => string | undefined;
+
+/** Pairs of key and check; a check returns what is wrong. */
+const RULES: readonly (readonly [keyof RunConfig, Rule])[] = [
+  ['scoring', (config) => (config.scoring === 'fast' ? 'fast is not built yet: use exact' : undefined)],
+  ['samples', (config) => (config.samples && config.limit !== undefined ? 'samples and limit exclude each other' : undefined)],
+  ['fewshot_as_multiturn', (config) => (config.fewshot_as_multiturn === true && config.apply_chat_template === false ? 'needs apply_chat_template' : undefined)],
+  ['model_args', (config) => (config.model === 'vllm' && typeof config.model_args.pretrained !== 'string' ? 'pretrained is missing: the folder or hub id of the model' : undefined)],
+  ['model_args', (config) => (config.model_args.max_length !== undefined && config.model_args.max_model_len !== undefined ? 'max_length and max_model_len exclude each other' : undefined)],
+  ['output_path', (config) => (config.output_path?.endsWith('.json') ? 'expected a folder: a run writes more than one file' : undefined)],
+];
+
+export function finishConfig(config: RunConfig, around: Surroundings): { config: RunConfig; notes: string[] } {
+  checkModelName(config.model);
+  for (const [key, rule] of RULES) {
+    const problem = rule(config, around);
+    if (problem !== undefined) throw new AssayError('CONFIG_VALUE', { place: around.placeOf([key]), key, problem });
+  }
+  const tasks = [...new Set(config.tasks)];
+  if (tasks.length === 0) throw new AssayError('TASK_NONE', { pattern: 'an empty list' });
+  const finished: RunConfig = {
+    ...config,
+    tasks: tasks.map((task) => resolveTask(task, around.cwd)),
+    include_path: config.include_path.map((folder) => resolve(around.cwd, folder)),
+    log_samples: config.log_samples || config.predict_only,
+  };
+  return { config: finished, notes: collectNotes(config, tasks, around) };
+}
+
+function checkModelName(model: string): void {
+  if (SUPPORTED_MODELS.includes(model)) return;
+  const known = LM_EVAL_MODELS.includes(model) ? ` (${model} is one of lm_eval's ${LM_EVAL_MODELS.length} names; only vllm has an engine here)` : '';
+  throw new AssayError('MODEL_TYPE', { model, supported: `vllm${known}` });
+}
+
+/** A task given as a path is made absolute: the harness works in another folder. Names and globs of names stay. */
+export function resolveTask(task: string, cwd: string): string {
+  return /\.ya?ml$/.test(task) || /^(\.{1,2})?\//.test(task) ? resolve(cwd, task) : task;
+}
+
+function collectNotes(config: RunConfig, tasks: string[], { isGiven }: Surroundings): string[] {
+  const notes: string[] = [];
+  if (tasks.length < config.tasks.length) notes.push(`tasks named twice are run once: ${[...new Set(config.tasks.filter((task, place) => config.tasks.indexOf(task) !== place))].join(', ')}`);
+  if (isGiven('batch_size')) notes.push(explainBatchSize(config));
+  if (config.max_batch_size !== undefined) notes.push(explainMaxBatchSize(config));
+  if (config.device !== undefined) notes.push(`device ${config.device} is recorded only: the planner finds the devices; CUDA_VISIBLE_DEVICES chooses among them`);
+  if (config.predict_only && !config.log_samples) notes.push('predict_only writes samples, so log_samples is on');
+  return notes;
+}
+
+function explainBatchSize({ batch_size: size, determinism }: RunConfig): string {
+  if (size === 1 && determinism === undefined) return 'batch_size 1 selects determinism: isolated (one sequence at a time, each result depends on its request alone); batch_size auto is faster';
+  return `batch_size ${size} sets nothing: the engine batches by itself, up to max_num_seqs sequences and max_num_batched_tokens tokens a step`;
+}
+
+function explainMaxBatchSize({ max_batch_size: size, plan }: RunConfig): string {
+  if (plan !== 'auto' && plan.max_num_seqs !== undefined) return `max_batch_size ${size} gives way to plan.max_num_seqs ${plan.max_num_seqs}`;
+  return `max_batch_size ${size} becomes max_num_seqs ${size}`;
+}

@@ -1,0 +1,78 @@
+// From facts to findings: what is wrong with this machine and what to do about it. A pure table of checks.
+import { formatBytes } from '@assay/domain';
+import { MIN_FREE_BYTES } from '@assay/store';
+import type { MachineFacts } from './probe-machine.ts';
+import { NEEDED_PACKAGES, type PythonFacts } from './probe-python.ts';
+import type { RedisFacts } from './probe-redis.ts';
+
+export interface DoctorFacts {
+  home: string;
+  machine: MachineFacts;
+  /** Path of the interpreter; undefined where no set-up has run. */
+  pythonPath: string | undefined;
+  python: PythonFacts | undefined;
+  redis: RedisFacts;
+  /** undefined: no demo model; null: there and usable; else what is wrong with it. */
+  demoModelProblem: string | null | undefined;
+}
+
+export interface Finding {
+  check: string;
+  level: 'ok' | 'warning' | 'problem';
+  text: string;
+  remedy: string | null;
+}
+
+const SETUP = 'Run `npm run setup` in the clone.';
+const LOW_DISK_BYTES = 2 * 2 ** 30;
+const TESTED_PYTHON = '3.11.';
+
+const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text, remedy: null });
+const warning = (check: string, text: string, remedy: string): Finding => ({ check, level: 'warning', text, remedy });
+const problem = (check: string, text: string, remedy: string): Finding => ({ check, level: 'problem', text, remedy });
+
+export function diagnose(facts: DoctorFacts): Finding[] {
+  return [checkPlatform(facts), checkNode(facts), checkPython(facts), ...checkPackages(facts), checkRedis(facts), checkDemoModel(facts), checkDisk(facts)];
+}
+
+function checkPlatform({ machine }: DoctorFacts): Finding {
+  const text = machine.platform;
+  return text === 'linux-x64' ? ok('platform', text) : warning('platform', `${text} is untested`, 'Use Linux on x86-64.');
+}
+
+function checkNode({ machine }: DoctorFacts): Finding {
+  const major = Number(machine.node.split('.')[0]);
+  return major >= 24 ? ok('node', machine.node) : problem('node', `${machine.node} is too old`, 'Start the command as `./assay` or `npx assay`, which bring their own Node.');
+}
+
+function checkPython({ pythonPath, python }: DoctorFacts): Finding {
+  if (pythonPath === undefined) return problem('python', 'no environment has been set up', `${SETUP.slice(0, -1)}, or set ASSAY_PYTHON.`);
+  if (python === undefined) return problem('python', `${pythonPath} does not start`, SETUP);
+  if (!python.version.startsWith(TESTED_PYTHON)) return warning('python', `${python.version} is untested (${pythonPath})`, 'Use Python 3.11.');
+  return ok('python', `${python.version} (${pythonPath})`);
+}
+
+function checkPackages({ python }: DoctorFacts): Finding[] {
+  if (python === undefined) return [];
+  return NEEDED_PACKAGES.map((names) => {
+    const found = names.find((name) => python.packages[name] !== undefined);
+    return found === undefined ? problem(names.join(' or '), 'is not installed', SETUP) : ok(found, python.packages[found] as string);
+  });
+}
+
+function checkRedis({ redis }: DoctorFacts): Finding {
+  if (redis.source === 'none') return problem('redis', 'no server found', `Set REDIS_URL, install redis-server or valkey-server, or: ${SETUP}`);
+  if (!redis.reachable) return problem('redis', `REDIS_URL (${redis.place}) does not answer`, 'Check REDIS_URL; without it a run starts its own server.');
+  return ok('redis', `${redis.place} (${redis.source})`);
+}
+
+function checkDemoModel({ demoModelProblem: wrong }: DoctorFacts): Finding {
+  if (wrong === undefined) return warning('demo model', 'not there', `Needed by \`npm run demo\` only. ${SETUP}`);
+  return wrong === null ? ok('demo model', 'complete') : warning('demo model', wrong, SETUP);
+}
+
+function checkDisk({ machine, home }: DoctorFacts): Finding {
+  const text = `${formatBytes(machine.diskFreeBytes)} free at ${home}`;
+  if (machine.diskFreeBytes < MIN_FREE_BYTES) return problem('disk', text, 'Free some space; nothing can be written.');
+  return machine.diskFreeBytes < LOW_DISK_BYTES ? warning('disk', text, 'Free some space, or set ASSAY_HOME to another disk.') : ok('disk', text);
+}

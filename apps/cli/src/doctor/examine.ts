@@ -1,0 +1,62 @@
+// Collects all facts of this machine, then the findings: the value that `assay doctor --json` writes.
+import { AssayError } from '@assay/domain';
+import { checkModel } from '@assay/pipeline';
+import { type AssayEnvironment, readCodeVersion, readEnvironment, resolveHome } from '@assay/store';
+import type { Surroundings } from '../surroundings.ts';
+import { diagnose, type Finding } from './diagnose.ts';
+import { type HomeEntry, measureHome } from './measure-home.ts';
+import { type MachineFacts, probeMachine } from './probe-machine.ts';
+import { probePython } from './probe-python.ts';
+import { probeRedis, type RedisFacts } from './probe-redis.ts';
+
+export interface DoctorReport {
+  usable: boolean;
+  version: string;
+  home: string;
+  /** The engine's interpreter; null where there is none. */
+  python: string | null;
+  /** Folder of the demo model; null where there is none. */
+  demoModel: string | null;
+  redis: RedisFacts;
+  machine: MachineFacts;
+  versions: Record<string, string>;
+  findings: Finding[];
+  homeEntries: HomeEntry[];
+}
+
+export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): Promise<DoctorReport> {
+  const home = resolveHome(env);
+  const environment = readEnvironment(home, env);
+  const [machine, python, redis, demoModelProblem, homeEntries, code] = await Promise.all([
+    probeMachine(home),
+    environment && probePython(environment.python, env),
+    probeRedis(env, environment?.redisServer),
+    examineDemoModel(environment, { env, cwd }),
+    measureHome(home),
+    readCodeVersion(),
+  ]);
+  const findings = diagnose({ home, machine, pythonPath: environment?.python, python, redis, demoModelProblem });
+  return {
+    usable: findings.every(({ level }) => level !== 'problem'),
+    version: code.version,
+    home,
+    python: environment?.python ?? null,
+    demoModel: environment?.demoModel ?? null,
+    redis,
+    machine,
+    versions: python ? { python: python.version, ...python.packages } : {},
+    findings,
+    homeEntries,
+  };
+}
+
+async function examineDemoModel(environment: AssayEnvironment | undefined, { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): Promise<string | null | undefined> {
+  if (environment?.demoModel === undefined) return undefined;
+  try {
+    await checkModel({ modelArgs: { pretrained: environment.demoModel }, env, cwd });
+    return null;
+  } catch (thrown) {
+    if (thrown instanceof AssayError) return thrown.message;
+    throw thrown;
+  }
+}

@@ -1,0 +1,33 @@
+// Whatever was thrown becomes two lines for people (what happened, what to do), one JSON object for programs that asked for
+// it with --json, and the exit code of the error table. Only a defect shows its stack.
+import { type AssayError, redactText, toAssayError } from '@assay/domain';
+import type { Surroundings } from './surroundings.ts';
+
+export function reportError(thrown: unknown, { argv, stdout, stderr, env }: Surroundings): number {
+  const error = toAssayError(thrown);
+  stderr.write(`assay: ${redactText(error.message)}\n${redactText(error.remedy)}\n`);
+  const showsStack = error.kind === 'bug' || isSet(env['ASSAY_DEBUG']);
+  if (showsStack) stderr.write(`${describeStack(error)}\n`);
+  if (argv.includes('--json')) stdout.write(`${JSON.stringify({ error: describeError(error) })}\n`);
+  return error.exitCode;
+}
+
+export interface ErrorReport {
+  code: string;
+  kind: string;
+  what: string;
+  remedy: string;
+  details: Record<string, string | number>;
+}
+
+export function describeError(error: AssayError): ErrorReport {
+  const { code, kind, message, remedy, details } = error;
+  return { code, kind, what: redactText(message), remedy: redactText(remedy), details };
+}
+
+const isSet = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0';
+
+function describeStack(error: AssayError): string {
+  const cause = error.cause instanceof Error ? error.cause : error;
+  return redactText(cause.stack ?? String(cause));
+}

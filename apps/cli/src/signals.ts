@@ -1,0 +1,35 @@
+// Ctrl-C: the first drains (what is in the engines is finished), the second stops now. SIGTERM counts as Ctrl-C. Both leave a
+// run that resumes, and both end with 130.
+
+export interface RunSignals {
+  drain: AbortSignal;
+  stop: AbortSignal;
+  /** True once a signal came. */
+  isInterrupted(): boolean;
+  /** Takes the handlers away again. */
+  release(): void;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** `tell` gets one line per signal, for people. */
+export function listenForInterrupts(source: NodeJS.EventEmitter, tell: (text: string) => void): RunSignals {
+  const drain = new AbortController();
+  const stop = new AbortController();
+  const onSignal = (signal: string): void => {
+    if (!drain.signal.aborted) {
+      tell(`${signal}: finishing the requests that are in the engines; once more stops at once`);
+      drain.abort(signal);
+    } else if (!stop.signal.aborted) {
+      tell(`${signal}: stopping now`);
+      stop.abort(signal);
+    }
+  };
+  for (const signal of SIGNALS) source.on(signal, onSignal);
+  return {
+    drain: drain.signal,
+    stop: stop.signal,
+    isInterrupted: () => drain.signal.aborted,
+    release: () => { for (const signal of SIGNALS) source.off(signal, onSignal); },
+  };
+}

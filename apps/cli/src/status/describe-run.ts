@@ -1,0 +1,87 @@
+// What a run is doing, from its directory alone: works on a run that is alive, finished or dead, and disturbs none.
+import { readFile } from 'node:fs/promises';
+import { type Rendered, parseRequestIndex } from '@assay/protocol';
+import { foldEvents, type LoggedEvent, readEvents, readRunJson, type ResultLedger, type RunDirectory, type RunHistory, scanResults } from '@assay/store';
+import { type LiveProcess, listLiveProcesses } from './live-processes.ts';
+import { listLeasedShards, listOpenRequests, type OpenRequests } from './open-requests.ts';
+
+export interface TaskProgress {
+  task: string;
+  requests: number;
+  final: number;
+  scored: boolean;
+}
+
+export interface RunStatus {
+  run: string;
+  dir: string;
+  model: string;
+  state: string;
+  /** False where the state speaks of work and no process is there to do it. */
+  alive: boolean;
+  epoch: number;
+  createdAt: string;
+  lastEventAt: string | null;
+  processes: LiveProcess[];
+  requests: { total: number; final: number; duplicates: number } | null;
+  outcomes: Record<string, number>;
+  tasks: TaskProgress[];
+  shards: { total: number; done: number; running: number; failedAttempts: number };
+  open: OpenRequests | null;
+  rungsTaken: number;
+  warnings: string[];
+}
+
+/** Requests listed by name; a run may have a million open ones. */
+const MOST_OPEN_REQUESTS = 100;
+
+export async function describeRun(run: RunDirectory, now: Date): Promise<RunStatus> {
+  const { events } = await readEvents(run.paths.events);
+  const history = foldEvents(events);
+  const rendered = (await readRunJson(run.paths.rendered)) as Rendered | undefined;
+  const taskNames = rendered?.tasks.map(({ task }) => task) ?? [];
+  const ledger = await readLedger(run, history);
+  const processes = listLiveProcesses(events, history);
+  return {
+    run: run.header.id,
+    dir: run.dir,
+    model: run.header.model,
+    state: history.state,
+    alive: processes.some(({ role }) => role === 'run'),
+    epoch: history.epoch,
+    createdAt: run.header.createdAt,
+    lastEventAt: events.at(-1)?.at ?? null,
+    processes,
+    requests: ledger ? { total: ledger.index.count, final: ledger.finalCount, duplicates: ledger.duplicates } : null,
+    outcomes: ledger ? Object.fromEntries(Object.entries(ledger.countByOutcome()).filter(([, count]) => count > 0)) : {},
+    tasks: ledger ? describeTasks(ledger, taskNames, events) : [],
+    shards: countShards(events, history),
+    open: ledger && history.orders.length > 0
+      ? listOpenRequests({ dir: run.dir, events, history, ledger, taskNames, nowMs: now.getTime(), limit: MOST_OPEN_REQUESTS }) : null,
+    rungsTaken: history.rungs.length,
+    warnings: history.warnings.map(({ message }) => message),
+  };
+}
+
+async function readLedger(run: RunDirectory, history: RunHistory): Promise<ResultLedger | undefined> {
+  const bytes = await readFile(run.paths.index).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return bytes && scanResults(run.dir, { index: parseRequestIndex(bytes, run.paths.index), history });
+}
+
+function describeTasks(ledger: ResultLedger, names: readonly string[], events: readonly LoggedEvent[]): TaskProgress[] {
+  const scored = new Set(events.flatMap((event) => (event.type === 'task_scored' ? [event.task] : [])));
+  return names.map((task, number) => ({ task, ...ledger.progressOfTask(number), scored: scored.has(task) }));
+}
+
+function countShards(events: readonly LoggedEvent[], history: RunHistory): RunStatus['shards'] {
+  const order = history.orders.findLast(({ epoch }) => epoch === history.epoch);
+  return {
+    total: order?.shards ?? 0,
+    done: new Set(history.shards.filter(({ epoch }) => epoch === history.epoch).map(({ shard }) => shard)).size,
+    running: listLeasedShards({ events, history }).length,
+    failedAttempts: history.failedAttempts,
+  };
+}

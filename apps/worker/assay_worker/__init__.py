@@ -1,0 +1,1 @@
+"""Assay's Python side: one process is either an engine worker or a harness worker."""

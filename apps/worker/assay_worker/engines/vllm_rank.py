@@ -1,0 +1,71 @@
+"""Methods that vLLM adds to the worker of every rank (`worker_extension_cls`), so that facts come from where they hold.
+
+Also holds the one correction made to vLLM at run time, see `keep_discarded_rows_unseeded`.
+"""
+
+import os
+from typing import Any
+
+import torch
+
+
+class RankFacts:
+    def assay_prepare_rank(self) -> list[str]:
+        """Applies what this version needs. Returns the names, which stand in `effective`."""
+        runner = self.model_runner  # type: ignore[attr-defined]
+        if _has_cuda(self) or not hasattr(runner, "_bookkeeping_sync"):
+            return []
+        keep_discarded_rows_unseeded(runner)
+        return ["cpu_seeded_chunked_prefill"]
+
+    def assay_describe_rank(self) -> dict[str, Any]:
+        runner = self.model_runner  # type: ignore[attr-defined]
+        return {
+            "rank": self.rank,  # type: ignore[attr-defined]
+            "device": str(self.device),  # type: ignore[attr-defined]
+            "deviceName": torch.cuda.get_device_name(self.device) if _has_cuda(self) else None,  # type: ignore[attr-defined]
+            "attentionBackends": _read_attention_backends(runner),
+            "modelRunner": f"{type(runner).__module__}.{type(runner).__name__}",
+            "threads": torch.get_num_threads(),
+            "affinity": sorted(os.sched_getaffinity(0)),
+        }
+
+    def assay_read_peak_bytes(self) -> int:
+        return int(torch.cuda.max_memory_allocated(self.device)) if _has_cuda(self) else 0  # type: ignore[attr-defined]
+
+    def assay_reset_peak(self) -> None:
+        if _has_cuda(self):
+            torch.cuda.reset_peak_memory_stats(self.device)  # type: ignore[attr-defined]
+
+
+def keep_discarded_rows_unseeded(runner: Any) -> None:
+    """A row whose prompt is not complete yet is sampled all the same and the draw is taken back with Generator.set_offset,
+    which CPU generators refuse: one seeded request with a chunked prompt ends the engine. Here such rows draw without their
+    generator, so there is nothing to take back and the texts do not depend on how prompts were cut into chunks."""
+    sample, bookkeep = runner._sample, runner._bookkeeping_sync
+    held: dict[int, Any] = {}
+
+    def sample_without_held(*arguments: Any, **keywords: Any) -> Any:
+        batch = runner.input_batch
+        for row in runner.discard_request_mask.np[: batch.num_reqs].nonzero()[0].tolist():
+            if row in batch.generators:
+                held[row] = batch.generators.pop(row)
+        return sample(*arguments, **keywords)
+
+    def bookkeep_then_return(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return bookkeep(*arguments, **keywords)
+        finally:
+            runner.input_batch.generators.update(held)
+            held.clear()
+
+    runner._sample, runner._bookkeeping_sync = sample_without_held, bookkeep_then_return
+
+
+def _has_cuda(worker: Any) -> bool:
+    return getattr(worker.device, "type", "") == "cuda"
+
+
+def _read_attention_backends(runner: Any) -> list[str]:
+    groups = [group for per_cache in getattr(runner, "attn_groups", []) for group in per_cache]
+    return sorted({group.backend.get_name() for group in groups})

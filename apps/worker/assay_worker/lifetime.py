@@ -1,0 +1,51 @@
+"""Ties this process and everything it starts to the life of its parent.
+
+Four nets, since each has a hole: end of stdin (transport.py), a parent-death signal here, the same signal in every Python
+descendant (descendants/sitecustomize.py), and a guardian process that ends the whole group when this worker or its parent is gone.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PARENT_VARIABLE = "ASSAY_PARENT_PID"
+WORKER_VARIABLE = "ASSAY_WORKER_PID"
+
+_HERE = Path(__file__).parent
+
+
+def tie_to_parent() -> None:
+    """Makes this process the leader of its group, and arms all nets. SIGINT is left to the parent, which decides."""
+    parent = int(os.environ.get(PARENT_VARIABLE) or os.getppid())
+    die_with_parent()
+    if os.getppid() != parent:
+        raise SystemExit("the parent process ended before this worker started")
+    if os.getpgrp() != os.getpid():
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ[WORKER_VARIABLE] = str(os.getpid())
+    descendants = str(_HERE / "descendants")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [descendants, os.environ.get("PYTHONPATH")]))
+    start_guardian(parent)
+
+
+def die_with_parent() -> None:
+    """The kernel sends SIGKILL when the parent ends. A failure is ignored: the other nets remain."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def start_guardian(parent: int) -> None:
+    """It stays in this group, so that the group's number cannot be reused before it has ended the rest."""
+    command = [sys.executable, "-I", "-S", str(_HERE / "guardian.py"), str(os.getpid()), str(parent)]
+    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def end_process_group() -> None:
+    """Ends this process and its descendants, at once."""
+    os.killpg(os.getpgrp(), signal.SIGKILL)

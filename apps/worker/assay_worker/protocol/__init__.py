@@ -1,0 +1,82 @@
+"""Everything that crosses the process boundary, and how it is read and written."""
+
+import json
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from .base import FROM_WIRE, NON_FINITE, PROTOCOL_VERSION, Wire, decode_float, encode_float
+from .engine_messages import (
+    Batch,
+    Cancel,
+    Determinism,
+    EngineCommand,
+    Exit,
+    Failed,
+    Heartbeat,
+    Hello,
+    Load,
+    Loaded,
+    Probe,
+    Probed,
+    ProbedStep,
+    ProbeStep,
+    Results,
+    Shard,
+    ShardDone,
+    WorkerState,
+)
+from .failure import FAILURE_CLASSES, Failure, FailureClass, MemoryTerm
+from .harness_messages import (
+    Aggregate,
+    Aggregated,
+    HarnessCommand,
+    MetricRow,
+    Render,
+    Rendered,
+    RenderedTask,
+    Score,
+    Scored,
+    Seeds,
+)
+from .result import REQUEST_KINDS, Outcome, RequestKind, Result
+
+WorkerEvent = Annotated[
+    Hello | Heartbeat | Loaded | Probed | Results | ShardDone | Failed | Rendered | Scored | Aggregated,
+    Field(discriminator="type"),
+]
+
+engine_commands: TypeAdapter[Any] = TypeAdapter(EngineCommand)
+harness_commands: TypeAdapter[Any] = TypeAdapter(HarnessCommand)
+worker_events: TypeAdapter[Any] = TypeAdapter(WorkerEvent)
+
+
+def read_message(adapter: TypeAdapter[Any], line: str | bytes) -> Any:
+    """Parses one line. Only the wire's names count, so that what one language refuses the other refuses too."""
+    return adapter.validate_json(line, by_alias=True, by_name=False, context=FROM_WIRE)
+
+
+def write_message(message: Wire) -> bytes:
+    """One line. ASCII only, so that no character inside a string can be taken for the end of a line."""
+    return json.dumps(to_wire(message.model_dump(by_alias=True)), allow_nan=False).encode("ascii") + b"\n"
+
+
+def to_wire(value: Any) -> Any:
+    """Encodes non-finite floats wherever they stand, since free mappings (`effective`, `groups`) hold them too."""
+    if isinstance(value, float):
+        return encode_float(value)
+    if isinstance(value, dict):
+        return {str(key): to_wire(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_wire(item) for item in value]
+    return value
+
+
+__all__ = [
+    "FAILURE_CLASSES", "NON_FINITE", "PROTOCOL_VERSION", "REQUEST_KINDS", "Aggregate", "Aggregated", "Batch", "Cancel",
+    "Determinism", "EngineCommand", "Exit", "Failed", "Failure", "FailureClass", "HarnessCommand", "Heartbeat", "Hello",
+    "Load", "Loaded", "MemoryTerm", "MetricRow", "Outcome", "Probe", "ProbeStep", "Probed", "ProbedStep", "Render",
+    "Rendered", "RenderedTask", "RequestKind", "Result", "Results", "Score", "Scored", "Seeds", "Shard", "ShardDone",
+    "Wire", "WorkerEvent", "WorkerState", "decode_float", "encode_float", "engine_commands", "harness_commands",
+    "read_message", "to_wire", "worker_events", "write_message",
+]  # fmt: skip

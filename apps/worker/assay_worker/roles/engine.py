@@ -1,0 +1,217 @@
+"""The engine worker: loads one model under one plan, proves that it fits, then serves shards until it is told to end.
+
+Commands are looked at between engine steps; replies are in the order of the work, not of the commands.
+"""
+
+import importlib
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from assay_worker.engines.base import Engine, LoadSpec
+from assay_worker.failures import classify_exception
+from assay_worker.heartbeat import Activity, start_heartbeat
+from assay_worker.hello import build_hello
+from assay_worker.log_tail import log_size, read_log_tail
+from assay_worker.probe import run_probe
+from assay_worker.protocol import (
+    Cancel,
+    Exit,
+    Failed,
+    Failure,
+    Load,
+    Loaded,
+    Probe,
+    Probed,
+    Shard,
+    engine_commands,
+)
+from assay_worker.requests import RequestFiles
+from assay_worker.serving import Serving, ServingSettings
+from assay_worker.transport import Channel
+
+ENGINES = {
+    "vllm": ("assay_worker.engines.vllm", "VllmEngine"),
+    "simulated": ("assay_worker.engines.simulated", "SimulatedEngine"),
+}
+# Which engine to import before `hello`. Another one can still be loaded; its import is then part of the load.
+EXPECTED_ENGINE_VARIABLE = "ASSAY_ENGINE"
+
+
+def run(channel: Channel) -> int:
+    prepare_environment()
+    import_error = import_engine(os.environ.get(EXPECTED_ENGINE_VARIABLE, "vllm"))
+    if import_error:
+        print(import_error, file=sys.stderr)
+    channel.send(build_hello("engine"))
+    worker = EngineWorker(channel, Activity())
+    start_heartbeat(channel, worker.activity)
+    return worker.serve()
+
+
+def prepare_environment() -> None:
+    """No library reports home. Set before the first import of any of them."""
+    for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"):
+        os.environ.setdefault(name, "1")
+
+
+def import_engine(name: str) -> str | None:
+    """Returns the trace where it cannot be imported: `load` will fail with it, and classified."""
+    try:
+        importlib.import_module(ENGINES[name][0])
+    except Exception:
+        return traceback.format_exc()
+    return None
+
+
+class EngineWorker:
+    def __init__(self, channel: Channel, activity: Activity) -> None:
+        self.activity = activity
+        self._channel = channel
+        self._engine: Engine | None = None
+        self._files_folder = Path()
+        self._settings: ServingSettings | None = None
+        self._serving: Serving | None = None
+        self._exiting = False
+        self._log_mark = 0
+
+    def serve(self) -> int:
+        """Returns the exit code: 0 after `exit`, 1 when the engine failed under open shards."""
+        while True:
+            if self._exiting and not self._has_work():
+                if self._serving:
+                    self._serving.flush()
+                return 0
+            command = self._channel.receive(engine_commands, 0.0 if self._has_work() else None)
+            if command is not None:
+                self._obey(command)
+            elif self._serving is not None and not self._take_turn(self._serving):
+                return 1
+            self._update_state()
+
+    def _has_work(self) -> bool:
+        return self._serving is not None and self._serving.has_work()
+
+    def _obey(self, command: Load | Probe | Shard | Cancel | Exit) -> None:
+        if isinstance(command, Exit):
+            self._exiting = True
+            if self._serving:
+                self._serving.stop_admitting()
+        elif isinstance(command, Cancel):
+            if self._serving:
+                self._serving.cancel(command.shard, command.attempt)
+        else:
+            self._reply(command)
+
+    def _reply(self, command: Load | Probe | Shard) -> None:
+        self._log_mark = log_size()
+        try:
+            if isinstance(command, Load):
+                self._load(command)
+            elif isinstance(command, Probe):
+                self._probe(command)
+            else:
+                self._require_serving().submit(command)
+        except Exception as error:
+            self._channel.send(Failed(type="failed", id=command.id, failure=self._explain(error)))
+
+    def _load(self, command: Load) -> None:
+        if self._engine is not None:
+            raise RuntimeError("a model is loaded already; one process serves one model")
+        self.activity.state = "loading"
+        started_at = time.monotonic()
+        self._files_folder = Path(command.requests_dir)
+        module, name = ENGINES[command.engine]
+        engine: Engine = getattr(importlib.import_module(module), name)()
+        engine.load(LoadSpec(command.engine_args, command.env, command.address_space_bytes))
+        check_determinism(engine, command)
+        self.activity.advance()
+        effective = {**engine.describe(), "determinism": command.determinism, "scoring": command.scoring, "runSeed": command.seed}
+        self._engine = engine
+        self._settings = ServingSettings(command.determinism, command.request_timeout_seconds, command.seed)
+        self._channel.send(
+            Loaded(
+                type="loaded",
+                id=command.id,
+                seconds=time.monotonic() - started_at,
+                peak_bytes=max(engine.read_peak_bytes(), self.activity.note_peak()),
+                effective=effective,
+            )
+        )
+
+    def _probe(self, command: Probe) -> None:
+        if self._engine is None:
+            raise RuntimeError("nothing is loaded, so there is nothing to probe")
+        self.activity.state = "busy"
+        started_at = time.monotonic()
+        report = run_probe(self._engine, command.steps, self._read_parameter_sets(), self.activity)
+        self._channel.send(
+            Probed(
+                type="probed",
+                id=command.id,
+                verdict=report.verdict,
+                seconds=time.monotonic() - started_at,
+                peak_bytes=max((step.peak_bytes for step in report.steps), default=0),
+                steps=report.steps,
+                failure=report.failure,
+            )
+        )
+        if report.failure is not None:
+            self._engine = None
+
+    def _read_parameter_sets(self) -> list[dict[str, Any]]:
+        try:
+            return RequestFiles(self._files_folder).parameter_sets
+        except FileNotFoundError:
+            return []
+
+    def _require_serving(self) -> Serving:
+        if self._engine is None or self._settings is None:
+            raise RuntimeError("no engine is ready: load a model first, and after a failed probe start another process")
+        if self._serving is None:
+            files = RequestFiles(self._files_folder)
+            self._serving = Serving(self._engine, files, self._channel, self.activity, self._settings)
+        return self._serving
+
+    def _take_turn(self, serving: Serving) -> bool:
+        """False after an engine failure: its state is unknown, so the process ends; results so far are sent first."""
+        try:
+            serving.turn()
+        except Exception as error:
+            failure = self._explain(error)
+            serving.flush()
+            self._fail_open_shards(serving, failure)
+            return False
+        return True
+
+    def _explain(self, error: Exception) -> Failure:
+        """Reads the log before adding the trace to it, so that only what others printed is taken as further evidence."""
+        failure = classify_exception(error, read_log_tail(self._log_mark))
+        traceback.print_exception(error)
+        return failure
+
+    def _fail_open_shards(self, serving: Serving, failure: Failure) -> None:
+        for run in serving.open_shards:
+            self._channel.send(Failed(type="failed", id=run.command.id, failure=failure))
+
+    def _update_state(self) -> None:
+        if self._exiting:
+            self.activity.state = "draining"
+        elif self._engine is None:
+            self.activity.state = "waiting"
+        else:
+            self.activity.state = "busy" if self._has_work() else "ready"
+        if not self._has_work():
+            self.activity.running_requests = self.activity.waiting_requests = 0
+
+
+def check_determinism(engine: Engine, command: Load) -> None:
+    """`isolated` is a property of the engine's limits; without them it would be a promise nobody keeps."""
+    if command.determinism == "isolated" and (engine.limits.max_num_seqs != 1 or engine.limits.prefix_caching):
+        raise ValueError(
+            "determinism isolated needs max_num_seqs=1 and enable_prefix_caching=False, the engine has"
+            f" max_num_seqs={engine.limits.max_num_seqs} and enable_prefix_caching={engine.limits.prefix_caching}"
+        )

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { AssayError, ERRORS, EXIT_CODES, toAssayError } from './errors.ts';
+
+describe('an error', () => {
+  test('prints what happened and what to do, with its details filled in', () => {
+    const error = new AssayError('FLAG_UNKNOWN', { flag: '--modle', nearest: 'Did you mean --model?' });
+    expect(error.message).toBe('unknown flag --modle');
+    expect(error.remedy).toBe('Did you mean --model?');
+    expect(error.exitCode).toBe(EXIT_CODES.usage);
+  });
+
+  test('keeps text that looks like a template as it is', () => {
+    const error = new AssayError('FLAG_UNKNOWN', { flag: '--x={flag}', nearest: '$&' });
+    expect(error.message).toBe('unknown flag --x={flag}');
+    expect(error.remedy).toBe('$&');
+  });
+
+  test('says "unknown" for a detail nobody gave, and never shows a placeholder', () => {
+    expect(new AssayError('RUN_BUSY').message).toBe('unknown is in use by another process (pid unknown)');
+  });
+
+  test('keeps its cause', () => {
+    const cause = new Error('deeper');
+    expect(new AssayError('BUG', { problem: 'x' }, { cause }).cause).toBe(cause);
+  });
+});
+
+describe('the table', () => {
+  test.each(Object.entries(ERRORS))('%s is named in capitals and has two one-line texts', (code, { what, remedy, kind }) => {
+    expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+    expect([what, remedy].every((text) => text.length > 0 && !text.includes('\n'))).toBe(true);
+    expect(EXIT_CODES).toHaveProperty(kind);
+  });
+});
+
+describe('anything thrown becomes one class', () => {
+  test('an AssayError stays itself', () => {
+    const error = new AssayError('REDIS_MISSING');
+    expect(toAssayError(error)).toBe(error);
+  });
+
+  test.each(['ENOSPC', 'EDQUOT'])('%s is a full disk', (code) => {
+    expect(toAssayError(Object.assign(new Error('write'), { code })).code).toBe('DISK_FULL');
+  });
+
+  test.each([[new TypeError('x is not a function'), 'x is not a function'], ['text', 'text'], [undefined, 'undefined']])('%s is a defect', (thrown, message) => {
+    const error = toAssayError(thrown);
+    expect([error.code, error.message, error.exitCode]).toEqual(['BUG', message, EXIT_CODES.bug]);
+  });
+});

@@ -1,0 +1,123 @@
+// The one table of things that can go wrong. docs/errors.md is tested against it in both directions.
+
+export type ErrorKind = 'usage' | 'environment' | 'run' | 'gate' | 'bug' | 'interrupted';
+
+/** Process exit codes; the meaning of each is stated in docs/errors.md. */
+export const EXIT_CODES = {
+  done: 0,
+  incomplete: 1,
+  usage: 2,
+  environment: 3,
+  run: 4,
+  gate: 5,
+  bug: 70,
+  interrupted: 130,
+} as const;
+
+export interface ErrorEntry {
+  kind: ErrorKind;
+  /** First line: what happened. `{name}` is filled from the error's details. */
+  what: string;
+  /** Second line: what to do. */
+  remedy: string;
+}
+
+const define = <Code extends string>(table: Record<Code, ErrorEntry>) => table;
+
+export const ERRORS = define({
+  // usage: the command, the configuration or the files it names
+  CONFIG_SYNTAX: { kind: 'usage', what: '{place}: {problem}', remedy: 'Correct the file; nothing has been started.' },
+  CONFIG_UNKNOWN_KEY: { kind: 'usage', what: '{place}: unknown key "{key}"', remedy: '{nearest}' },
+  CONFIG_VALUE: { kind: 'usage', what: '{place}: {key}: {problem}', remedy: 'Give a value of the stated form; `assay run --help` lists them.' },
+  FLAG_UNKNOWN: { kind: 'usage', what: 'unknown flag {flag}', remedy: '{nearest}' },
+  ARGUMENT_UNKNOWN: { kind: 'usage', what: 'unknown {what} "{name}"', remedy: '{nearest}' },
+  FLAG_REFUSED: { kind: 'usage', what: '{flag} is not supported: {reason}', remedy: '{instead}' },
+  TASK_UNKNOWN: { kind: 'usage', what: 'unknown task "{task}"', remedy: '{nearest}' },
+  TASK_NONE: { kind: 'usage', what: 'no task was given, or nothing matches {pattern}', remedy: 'Name tasks with --tasks; `lm_eval ls tasks` lists those that ship with the harness.' },
+  TASK_INVALID: { kind: 'usage', what: 'task {task} cannot be built: {problem}', remedy: 'Correct the task; no model was loaded.' },
+  TASK_MULTIMODAL: { kind: 'usage', what: 'task {task} needs images or audio', remedy: 'Only text tasks are supported; leave it out.' },
+  TASK_UNSAFE: { kind: 'usage', what: 'task {task} runs code that the model writes', remedy: 'Pass --confirm_run_unsafe_code if you accept that.' },
+  DATASET_EMPTY: { kind: 'usage', what: 'task {task} has no documents ({problem})', remedy: 'Check the split and the data files it names.' },
+  DATASET_FIELD_MISSING: { kind: 'usage', what: 'task {task}, document {doc}: {problem}', remedy: 'Correct the document or the template; no model was loaded.' },
+  MODEL_NOT_FOUND: { kind: 'usage', what: 'no model at {model}: {problem}', remedy: 'Give a folder with config.json, safetensors weights and a tokenizer, or a hub id that can be reached.' },
+  MODEL_BROKEN: { kind: 'usage', what: 'the model at {model} is not usable: {problem}', remedy: 'Fetch the file again; its size or header is wrong.' },
+  MODEL_TYPE: { kind: 'usage', what: 'model type "{model}" is not supported', remedy: 'Supported: {supported}.' },
+  PROMPT_TOO_LONG: { kind: 'usage', what: '{count} prompts are longer than the window of {window} tokens (first: {first})', remedy: 'Raise max_model_len, or accept cutting them with `overlong: truncate`.' },
+  OUTPUT_BUDGET: { kind: 'usage', what: 'task {task}: max_gen_toks {budget} leaves no room for a prompt in a window of {window} tokens', remedy: 'Lower max_gen_toks or raise max_model_len.' },
+  RUN_DIFFERS: { kind: 'usage', what: '{dir} holds a run of another configuration: {differences}', remedy: 'Choose another --output_path, or give the same settings to resume it.' },
+  RUN_BUSY: { kind: 'usage', what: '{dir} is in use by another process (pid {pid})', remedy: 'Wait for it to end, or choose another --output_path.' },
+  RUN_NOT_FOUND: { kind: 'usage', what: 'no run at {dir}', remedy: 'Give the path of a run directory; `assay run` prints it.' },
+  RUN_VERSION: { kind: 'usage', what: '{dir} was written with schema version {found}, this build reads {known}', remedy: 'Use the version of Assay that wrote it.' },
+  RESULTS_DAMAGED: { kind: 'usage', what: '{file}:{line}: {problem}', remedy: 'The file was changed after it was written; restore it, or delete it to run its requests again.' },
+  PLAN_IMPOSSIBLE: { kind: 'usage', what: 'the plan cannot be run: {problem}', remedy: '{instead}' },
+
+  // environment: the machine
+  PYTHON_MISSING: { kind: 'environment', what: 'no usable Python environment: {problem}', remedy: 'Run `npm run setup` in the clone, or set ASSAY_PYTHON to an interpreter that has vllm and lm_eval.' },
+  REDIS_MISSING: { kind: 'environment', what: 'no Redis server found', remedy: 'Set REDIS_URL, install redis-server or valkey-server, or run `npm run setup` in the clone.' },
+  REDIS_UNREACHABLE: { kind: 'environment', what: 'Redis at {url} does not answer: {problem}', remedy: 'Check REDIS_URL; without it Assay starts its own server.' },
+  REDIS_POLICY: { kind: 'environment', what: 'Redis evicts keys (maxmemory-policy {policy})', remedy: 'Set `maxmemory-policy noeviction`, or unset REDIS_URL.' },
+  REDIS_VERSION: { kind: 'environment', what: 'Redis {version} is too old', remedy: 'Use Redis 6.2 or newer, or unset REDIS_URL.' },
+  REDIS_FULL: { kind: 'environment', what: 'Redis is out of memory', remedy: 'Raise its maxmemory; the same command resumes the run.' },
+  OUTPUT_NOT_WRITABLE: { kind: 'environment', what: '{dir} cannot be written: {problem}', remedy: 'Choose another --output_path.' },
+  DISK_FULL: { kind: 'environment', what: 'no space: {dir} has {free} free, {needed} needed', remedy: 'Free some space; the same command resumes the run.' },
+  ADDRESS_IN_USE: { kind: 'environment', what: 'cannot listen on {address}: {problem}', remedy: 'Give --metrics another HOST:PORT.' },
+
+  // run: it started and could not end well
+  WORKER_START: { kind: 'run', what: 'the {role} worker did not start: {problem}', remedy: 'Its log is {log}.' },
+  WORKER_PROTOCOL: { kind: 'run', what: 'the {role} worker speaks protocol {found}, this build {known}', remedy: 'Run `npm run setup` again so that both sides are of one version.' },
+  WORKER_CRASHED: { kind: 'run', what: 'the {role} worker ended ({how}): {problem}', remedy: 'Its log is {log}; the same command resumes the run.' },
+  ENGINE_LOAD: { kind: 'run', what: 'the engine cannot load the model ({class}): {problem}', remedy: '{instead}' },
+  PROBE_OOM: { kind: 'run', what: 'the model does not fit: {problem}', remedy: '{instead}' },
+  PROBE_FAILED: { kind: 'run', what: 'the probe failed ({class}): {problem}', remedy: 'The log is {log}.' },
+  HARNESS_FAILED: { kind: 'run', what: 'the harness failed in {stage}: {problem}', remedy: 'The log is {log}.' },
+  RUN_TIMEOUT: { kind: 'run', what: 'the run took longer than run_timeout ({seconds} s)', remedy: 'The same command resumes it.' },
+  RUN_FAILED: { kind: 'run', what: 'the run failed: {problem}', remedy: 'The same command resumes it; logs are in {log}.' },
+
+  INTERRUPTED: { kind: 'interrupted', what: 'interrupted', remedy: 'The same command resumes the run in {dir}.' },
+  ILLEGAL_STATE: { kind: 'bug', what: '{machine} cannot go from {from} to {to}', remedy: 'This is a defect in Assay; please report it with the run\'s events.ndjson.' },
+  BUG: { kind: 'bug', what: '{problem}', remedy: 'This is a defect in Assay; please report it with the run\'s logs.' },
+});
+
+export type ErrorCode = keyof typeof ERRORS;
+export type ErrorDetails = Record<string, string | number>;
+
+/** Thrown for everything that is not an expected outcome. Prints as two lines: what happened, what to do. */
+export class AssayError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, details: ErrorDetails = {}, options?: { cause?: unknown }) {
+    super(fillTemplate(ERRORS[code].what, details), options);
+    this.name = 'AssayError';
+    this.code = code;
+    this.details = details;
+  }
+
+  get kind(): ErrorKind {
+    return ERRORS[this.code].kind;
+  }
+
+  get remedy(): string {
+    return fillTemplate(ERRORS[this.code].remedy, this.details);
+  }
+
+  get exitCode(): number {
+    return EXIT_CODES[this.kind];
+  }
+}
+
+/** Wraps anything thrown so that every caller sees one class. */
+export function toAssayError(thrown: unknown): AssayError {
+  if (thrown instanceof AssayError) return thrown;
+  const problem = thrown instanceof Error ? thrown.message : String(thrown);
+  if (isNoSpace(thrown)) return new AssayError('DISK_FULL', { dir: 'the disk', free: '0 B', needed: 'more' }, { cause: thrown });
+  return new AssayError('BUG', { problem }, { cause: thrown });
+}
+
+function isNoSpace(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOSPC' || thrown.code === 'EDQUOT');
+}
+
+function fillTemplate(template: string, details: ErrorDetails): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(details[name] ?? 'unknown'));
+}

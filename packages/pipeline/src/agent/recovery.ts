@@ -1,0 +1,82 @@
+// What happens after an attempt failed: a smaller plan, a fresh engine, a retry, a cut in two, or a request named as the cause.
+// The same plan is never tried twice after an OOM, and one bad request costs itself alone.
+import type { Outcome } from '@assay/domain';
+import { nextRung, type Plan } from '@assay/planner';
+import { FAILURE_CLASSES, type Failure, type RequestIndex, type Result } from '@assay/protocol';
+import type { EventLog } from '@assay/store';
+import type { Agent, FailedAttempt } from './agent.ts';
+import { describeFailure } from './describe-failure.ts';
+import type { EnginePool } from './engine-pool.ts';
+import type { LedgerShard, ShardLedger, Verdict } from './shard-ledger.ts';
+
+export interface RecoveryInput {
+  epoch: number;
+  index: RequestIndex;
+  events: EventLog;
+  pool: EnginePool;
+  shards: ShardLedger;
+  agent(): Agent;
+  /** strict: no smaller plan in mid-run. */
+  mayStepDown: boolean;
+  /** Plans tried so far, the one in force last. */
+  tried: Plan[];
+  onRung(plan: Plan, why: string): void;
+}
+
+/** Handles one failed attempt; resolves when its shard is queued again or has ended. */
+export async function recoverFromFailure(input: RecoveryInput, failed: FailedAttempt): Promise<void> {
+  const failure = describeFailure(failed.failure);
+  const { replica, handle } = failed.lease;
+  const hasCrashed = failed.failure.kind === 'ended' || FAILURE_CLASSES[failure.class].restart;
+  const isFirstToTell = replica.handle === handle && !replica.isDown;
+  if (failure.class === 'oom' && input.mayStepDown) {
+    const plan = isFirstToTell ? await stepDown(input, failed.shard, failure) : input.tried.at(-1);
+    if (plan) {
+      input.shards.renew(failed.shard);
+      await input.pool.restart({ replica, failed: handle, plan });
+      return input.agent().enqueue([failed.shard]);
+    }
+  }
+  if (hasCrashed) await input.pool.restart({ replica, failed: handle, plan: input.tried.at(-1) as Plan });
+  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, hasCrashed), failure });
+}
+
+async function stepDown(input: RecoveryInput, shard: LedgerShard, failure: Failure): Promise<Plan | undefined> {
+  const current = input.tried.at(-1) as Plan;
+  const rung = nextRung(current, failure, input.tried);
+  if (!rung) return undefined;
+  const number = input.tried.length;
+  await input.events.append({ type: 'rung_taken', epoch: input.epoch, from: number - 1, to: number, why: failure.message, shard: shard.id });
+  input.tried.push(rung);
+  input.onRung(rung, failure.message);
+  return rung;
+}
+
+async function applyVerdict(input: RecoveryInput, shard: LedgerShard, { verdict, failure }: { verdict: Verdict; failure: Failure }): Promise<void> {
+  const agent = input.agent();
+  switch (verdict.kind) {
+    case 'retry':
+      return agent.enqueue([verdict.shard]);
+    case 'split':
+      return agent.enqueue(verdict.halves);
+    case 'isolated':
+      return agent.conclude(shard, 'done', [buildResult(input.index, verdict.row, 'rejected', failure)]);
+    case 'exhausted':
+      return agent.conclude(shard, 'failed', verdict.rows.map((row) => buildResult(input.index, row, 'engine_error', failure)));
+  }
+}
+
+function buildResult(index: RequestIndex, row: number, outcome: Outcome, failure: Failure): Result {
+  const { task, ordinal, repeat, window, contextTokens, continuationTokens } = index.columns;
+  const length = (contextTokens[row] as number) + (continuationTokens[row] as number);
+  const memory = failure.allocationBytes === undefined ? '' : `, wanted ${failure.allocationBytes} bytes`;
+  return {
+    row,
+    task: task[row] as number,
+    ordinal: ordinal[row] as number,
+    repeat: repeat[row] as number,
+    window: window[row] as number,
+    outcome,
+    message: `${failure.class}: ${failure.message} (prompt of ${length} tokens${memory})`,
+  };
+}

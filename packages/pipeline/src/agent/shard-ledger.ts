@@ -1,0 +1,119 @@
+// What the agent knows of this epoch's shards: state, attempt, crashes, and which requests are final.
+// An attempt other than the ledger's is refused, so a shard that was given away cannot be committed by its old holder.
+import { isEndState, moveState, type ShardId, type ShardState } from '@assay/domain';
+import type { Shard } from '@assay/planner';
+
+/** A shard that ended its engine this often is cut in two, until the request that does it is alone. */
+const CRASHES_BEFORE_BISECTION = 2;
+/** A shard whose attempts fail without ending the engine, or that may not be cut, is given up after this many. */
+const MAX_ATTEMPTS = 6;
+
+export interface LedgerShard {
+  id: ShardId;
+  begin: number;
+  end: number;
+  attempt: number;
+  state: ShardState;
+  crashes: number;
+  /** Runs alone in its engine, so that a further crash is its own. */
+  solo: boolean;
+}
+
+/** What follows from a failed attempt. `isolated`: the one request that ends the engine, at this row. */
+export type Verdict =
+  | { kind: 'retry'; shard: LedgerShard }
+  | { kind: 'split'; halves: LedgerShard[] }
+  | { kind: 'isolated'; row: number }
+  | { kind: 'exhausted'; rows: number[] };
+
+export interface LedgerInput {
+  shards: readonly Shard[];
+  /** Rows in the order of dispatch; shards are ranges of it. */
+  order: Uint32Array;
+  /** Whether a request's final result is on disk. */
+  isFinal(row: number): boolean;
+  /** strict: a shard counts whole or not at all. */
+  isAtomic: boolean;
+  logMove(shard: ShardId, from: ShardState, to: ShardState): void;
+}
+
+export class ShardLedger {
+  readonly shards = new Map<ShardId, LedgerShard>();
+  readonly #input: LedgerInput;
+
+  constructor(input: LedgerInput) {
+    this.#input = input;
+    for (const { id, begin, end } of input.shards) {
+      this.#insert({ id, begin, end, attempt: 1, state: 'pending', crashes: 0, solo: input.isAtomic });
+    }
+  }
+
+  /** The shard, where this attempt of it is the one to run; undefined where it was superseded or has ended. */
+  find(id: ShardId, attempt: number): LedgerShard | undefined {
+    const shard = this.shards.get(id);
+    return shard !== undefined && shard.attempt === attempt && !isEndState('shard', shard.state) ? shard : undefined;
+  }
+
+  move(shard: LedgerShard, to: ShardState): void {
+    shard.state = moveState('shard', shard.state, to, ({ from }) => this.#input.logMove(shard.id, from, to));
+  }
+
+  /** Rows of the shard that need not run again; none where shards are atomic. */
+  finalRowsOf(shard: LedgerShard): number[] {
+    return this.#input.isAtomic ? [] : this.rowsOf(shard).filter((row) => this.#input.isFinal(row));
+  }
+
+  /** Decides what becomes of a shard whose attempt failed. `hasCrashed`: its engine ended under it. */
+  release(shard: LedgerShard, hasCrashed: boolean): Verdict {
+    this.move(shard, 'pending');
+    shard.attempt += 1;
+    if (hasCrashed) {
+      shard.crashes += 1;
+      shard.solo = true;
+      if (shard.crashes >= CRASHES_BEFORE_BISECTION && !this.#input.isAtomic) return this.#bisect(shard);
+    }
+    if (shard.attempt <= MAX_ATTEMPTS) return { kind: 'retry', shard };
+    return { kind: 'exhausted', rows: this.rowsOf(shard).filter((row) => !this.#input.isFinal(row)) };
+  }
+
+  /** The attempt ended for a reason that says nothing about the shard, such as a smaller plan: it runs again as it is. */
+  renew(shard: LedgerShard): void {
+    this.move(shard, 'pending');
+    shard.attempt += 1;
+  }
+
+  rowsOf({ begin, end }: LedgerShard): number[] {
+    return Array.from(this.#input.order.subarray(begin, end));
+  }
+
+  openCount(): number {
+    return [...this.shards.values()].filter(({ state }) => !isEndState('shard', state)).length;
+  }
+
+  doneCount(): number {
+    return [...this.shards.values()].filter(({ state }) => state === 'done').length;
+  }
+
+  #bisect(shard: LedgerShard): Verdict {
+    const open: number[] = [];
+    for (let place = shard.begin; place < shard.end; place += 1) {
+      if (!this.#input.isFinal(this.#input.order[place] as number)) open.push(place);
+    }
+    if (open.length <= 1) return { kind: 'isolated', row: this.#input.order[open[0] ?? shard.begin] as number };
+    const middle = open[Math.floor(open.length / 2)] as number;
+    this.move(shard, 'canceled');
+    const bounds = [[shard.begin, middle], [middle, shard.end]] as const;
+    // A half has one crash on its account already: the next one is enough to cut it again.
+    const crashes = CRASHES_BEFORE_BISECTION - 1;
+    const halves = bounds.map(([begin, end], half) => this.#insert({
+      id: `${shard.id}.${half}`, begin, end, attempt: 1, state: 'pending', crashes, solo: true,
+    }));
+    return { kind: 'split', halves };
+  }
+
+  #insert(shard: LedgerShard): LedgerShard {
+    this.shards.set(shard.id, shard);
+    return shard;
+  }
+
+}

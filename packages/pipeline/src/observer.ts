@@ -1,0 +1,40 @@
+// What a run tells whoever watches it. Every method may be called at any time; none may throw.
+import type { Plan, RemainingEstimate } from '@assay/planner';
+import type { MetricRow } from '@assay/protocol';
+import type { IdleShare } from './idle-clock.ts';
+import type { ProbeReport } from './stages/probe.ts';
+import type { TaskCoverage } from './stages/score.ts';
+
+export interface RunProgress {
+  finalRequests: number;
+  totalRequests: number;
+  openRequests: number;
+  shardsDone: number;
+  shardsTotal: number;
+  workersReady: number;
+  remaining: RemainingEstimate;
+  elapsedSeconds: number;
+}
+
+export interface RunObserver {
+  onStage(stage: string, detail?: string): void;
+  /** Something a person may want to know. */
+  onNote(text: string): void;
+  onWarning(text: string): void;
+  onPlan(plan: Plan): void;
+  onProbe(report: ProbeReport): void;
+  onProgress(progress: RunProgress): void;
+  onTaskScored(rows: readonly MetricRow[]): void;
+}
+
+export interface RunSummary {
+  runDir: string;
+  state: 'sealed' | 'incomplete';
+  exitCode: number;
+  rows: readonly MetricRow[];
+  coverage: Readonly<Record<string, TaskCoverage>>;
+  /** Share of generated answers of each task that were stopped by their token budget. */
+  lengthShare: Readonly<Record<string, number>>;
+  idle: IdleShare;
+  warnings: readonly string[];
+}

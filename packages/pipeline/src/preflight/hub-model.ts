@@ -1,0 +1,80 @@
+// A model named by its hub id: in the local cache, or to be fetched. Nothing is fetched here but config.json, and a hub that
+// cannot be reached is found out in seconds, not after an engine's own retries.
+import { readdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { AssayError } from '@assay/domain';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface HubQuestion {
+  id: string;
+  revision: string;
+  env: Environment;
+  cwd: string;
+}
+
+export interface HubModel {
+  /** Snapshot in the cache; undefined where the engine has to fetch it. */
+  folder: string | undefined;
+  configJson: unknown;
+}
+
+const REACH_TIMEOUT_MS = 10_000;
+const DEFAULT_ENDPOINT = 'https://huggingface.co';
+
+export async function findHubModel(question: HubQuestion): Promise<HubModel> {
+  const cache = hubCacheFolder(question.env);
+  const snapshot = await findSnapshot(cache, question);
+  if (snapshot?.hasWeights) return { folder: snapshot.folder, configJson: undefined };
+  const offline = ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE'].find((name) => isSet(question.env[name]));
+  if (offline !== undefined) throw notFound(question, `no such folder, and ${offline} is set while ${snapshot ? 'the cache has no weights of it in' : 'the id is not in the cache'} ${snapshot?.folder ?? cache}`);
+  return { folder: undefined, configJson: await fetchConfig(question) };
+}
+
+/** Where huggingface_hub keeps its files. */
+export function hubCacheFolder(env: Environment): string {
+  if (env['HF_HUB_CACHE']) return env['HF_HUB_CACHE'];
+  const home = env['HF_HOME'] || join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'huggingface');
+  return join(home, 'hub');
+}
+
+/** A cache may hold the configuration alone: something asked for no more. */
+async function findSnapshot(cache: string, { id, revision }: HubQuestion): Promise<{ folder: string; hasWeights: boolean } | undefined> {
+  const model = join(cache, `models--${id.replaceAll('/', '--')}`);
+  const commit = await readFile(join(model, 'refs', revision), 'utf8').then((text) => text.trim(), () => revision);
+  const folder = join(model, 'snapshots', commit);
+  const names: string[] = await readdir(folder).catch(() => []);
+  return names.includes('config.json') ? { folder, hasWeights: names.some((name) => name.endsWith('.safetensors')) } : undefined;
+}
+
+const isSet = (value: string | undefined): boolean => value !== undefined && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase());
+
+const STATUS_PROBLEMS: Readonly<Record<number, string>> = {
+  401: 'no such folder, and the hub knows no such model, or it is gated: set HF_TOKEN',
+  403: 'the model is gated: accept its terms on the hub and set HF_TOKEN',
+  404: 'no such folder, and the hub has no such model, revision or config.json',
+};
+
+async function fetchConfig(question: HubQuestion): Promise<unknown> {
+  const { id, revision, env } = question;
+  const endpoint = (env['HF_ENDPOINT'] || DEFAULT_ENDPOINT).replace(/\/+$/, '');
+  const headers = env['HF_TOKEN'] ? { authorization: `Bearer ${env['HF_TOKEN']}` } : {};
+  let response: Response;
+  try {
+    response = await fetch(`${endpoint}/${id}/resolve/${encodeURIComponent(revision)}/config.json`, { headers, signal: AbortSignal.timeout(REACH_TIMEOUT_MS) });
+  } catch (cause) {
+    throw notFound(question, `no such folder, and the hub at ${endpoint} cannot be reached (${describeCause(cause)})`, cause);
+  }
+  if (!response.ok) throw notFound(question, STATUS_PROBLEMS[response.status] ?? `the hub at ${endpoint} answers ${response.status}`);
+  return response.json().catch((cause: unknown) => { throw notFound(question, `config.json on the hub at ${endpoint} is not JSON`, cause); });
+}
+
+function describeCause(cause: unknown): string {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  return inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
+}
+
+function notFound({ id, revision }: HubQuestion, problem: string, cause?: unknown): AssayError {
+  return new AssayError('MODEL_NOT_FOUND', { model: revision === 'main' ? id : `${id} at ${revision}`, problem }, { cause });
+}

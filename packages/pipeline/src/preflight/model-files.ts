@@ -1,0 +1,92 @@
+// Checks a model's files before anything is loaded: configuration, weights (every header), tokenizer. What was read on the
+// way is returned, so that planning needs no second look.
+import { readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { AssayError } from '@assay/domain';
+import type { SafetensorsHeader } from '@assay/planner';
+import { findHubModel } from './hub-model.ts';
+import { describeMissingFolder } from './missing-folder.ts';
+import { checkTokenizerFiles } from './tokenizer-files.ts';
+import { readWeights, type WeightFile } from './weight-files.ts';
+
+export interface ModelFiles {
+  /** As the configuration names it: model_args.pretrained. */
+  name: string;
+  /** hub: an id whose files are not on this machine yet; the engine fetches them. */
+  kind: 'folder' | 'cached' | 'hub';
+  /** Absolute folder of the files; undefined for `hub`. */
+  path: string | undefined;
+  configJson: unknown;
+  /** One a weights file; empty where the weights are not on this machine yet. */
+  headers: SafetensorsHeader[];
+  weights: WeightFile[];
+}
+
+export interface ModelCheck {
+  modelArgs: Readonly<Record<string, unknown>>;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+}
+
+/** Throws MODEL_NOT_FOUND where files are missing, MODEL_BROKEN where they are damaged. */
+export async function checkModel({ modelArgs, env, cwd }: ModelCheck): Promise<ModelFiles> {
+  const name = readName(modelArgs);
+  const path = resolve(cwd, name);
+  if (await isFolder(path)) return { name, kind: 'folder', ...(await readFolder({ path, name, modelArgs, cwd })) };
+  if (isPath(name) || (await exists(path))) throw new AssayError('MODEL_NOT_FOUND', { model: name, problem: await describeMissingFolder(path) });
+  const found = await findHubModel({ id: name, revision: readText(modelArgs['revision']) ?? 'main', env, cwd });
+  if (found.folder === undefined) return { name, kind: 'hub', path: undefined, configJson: found.configJson, headers: [], weights: [] };
+  return { name, kind: 'cached', ...(await readFolder({ path: found.folder, name, modelArgs, cwd })) };
+}
+
+function readName(modelArgs: ModelCheck['modelArgs']): string {
+  const name = modelArgs['pretrained'];
+  if (typeof name === 'string' && name.trim() !== '') return name;
+  throw new AssayError('CONFIG_VALUE', { place: 'model_args', key: 'pretrained', problem: 'expected the folder or the hub id of a model' });
+}
+
+/** A hub id is NAME or OWNER/NAME; everything else that is not there is a path that is not there. */
+function isPath(name: string): boolean {
+  return /^[./~]/.test(name) || name.split('/').length > 2 || !/^[\w.-]+(\/[\w.-]+)?$/.test(name);
+}
+
+interface Folder {
+  path: string;
+  name: string;
+  modelArgs: ModelCheck['modelArgs'];
+  cwd: string;
+}
+
+async function readFolder({ path, name, modelArgs, cwd }: Folder): Promise<Pick<ModelFiles, 'path' | 'configJson' | 'headers' | 'weights'>> {
+  const configJson = await readModelConfig(path, name);
+  const { weights, headers } = await readWeights(path, modelArgs);
+  const tokenizer = readText(modelArgs['tokenizer']);
+  const tokenizerFolder = tokenizer === undefined ? path : resolve(cwd, tokenizer);
+  if (await isFolder(tokenizerFolder)) await checkTokenizerFiles(tokenizerFolder);
+  else if (tokenizer !== undefined && isPath(tokenizer)) {
+    throw new AssayError('MODEL_NOT_FOUND', { model: tokenizer, problem: `tokenizer: ${await describeMissingFolder(tokenizerFolder)}` });
+  }
+  return { path, configJson, headers, weights };
+}
+
+async function readModelConfig(path: string, name: string): Promise<unknown> {
+  const file = join(path, 'config.json');
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new AssayError('MODEL_NOT_FOUND', { model: name, problem: 'the folder has no config.json' });
+    throw new AssayError('MODEL_BROKEN', { model: file, problem: `it cannot be read (${error.code})` }, { cause: error });
+  });
+  let config: unknown;
+  try {
+    config = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (cause) {
+    throw new AssayError('MODEL_BROKEN', { model: file, problem: `not JSON: ${(cause as Error).message}` }, { cause });
+  }
+  const isMapping = config !== null && typeof config === 'object' && !Array.isArray(config);
+  if (!isMapping) throw new AssayError('MODEL_BROKEN', { model: file, problem: 'not a JSON object' });
+  return config;
+}
+
+const readText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), () => false);
+const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);

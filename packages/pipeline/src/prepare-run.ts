@@ -1,0 +1,106 @@
+// What comes before the first process: the checks that need none, the run directory with its lock, log, metrics and events.
+import { join } from 'node:path';
+import { AssayError, effectiveDeterminism } from '@assay/domain';
+import { type ModelFacts, type NodeFacts, parseModelFacts } from '@assay/planner';
+import {
+  type AssayEnvironment, type CodeVersion, openEventLog, openRunDirectory, type RunPaths, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
+} from '@assay/store';
+import { createLogger, createMetrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
+import type { IdleClock } from './idle-clock.ts';
+import { readNodeFacts } from './node-facts.ts';
+import { checkModel, checkOutput, type ModelFiles } from './preflight/index.ts';
+import { enterState, type RunContext } from './run-context.ts';
+import type { RunInput } from './run-evaluation.ts';
+
+export interface Prepared {
+  context: RunContext;
+  code: CodeVersion;
+  environment: AssayEnvironment;
+  model: ModelFiles;
+  facts: ModelFacts;
+  node: NodeFacts;
+  env: RunInput['env'];
+  /** Ends the run now, with this as the reason. */
+  halt(reason: AssayError): void;
+  /** Starts an epoch: from here on the run is at work. */
+  begin(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Throws usage and environment errors; nothing but the run directory has been made then. */
+export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prepared> {
+  const { config, cwd, env, ui } = input;
+  ui.onStage('check');
+  if (config.tasks.length === 0) throw new AssayError('TASK_NONE', { pattern: 'an empty list' });
+  refuseUnsupported(input);
+  const [model, code, node] = await Promise.all([checkModel({ modelArgs: config.model_args, env, cwd }), readCodeVersion(), readNodeFacts(env)]);
+  const facts = parseModelFacts(model.configJson, model.headers, model.name);
+  await checkOutput({ outputPath: config.output_path, cwd });
+  const home = resolveHome(env);
+  const environment = readEnvironment(home, env);
+  if (!environment) throw new AssayError('PYTHON_MISSING', { problem: `${home} has no environment.json` });
+  const metrics = createMetrics(code);
+  const server = config.metrics ? await serveMetrics(metrics, parseListenAddress(config.metrics)) : undefined;
+  const run = await openRunDirectory({ outputPath: config.output_path, cwd, model: model.name, settings: selectRunSettings(config), now: new Date() })
+    .catch(async (thrown: unknown) => {
+      await server?.close();
+      throw thrown;
+    });
+  const halting = new AbortController();
+  const events = await openEventLog(run.paths.events);
+  const context: RunContext = {
+    config, determinism: effectiveDeterminism(config), command: input.command, cwd, home, python: environment.python, run, events,
+    epoch: events.history.epoch, log: createLogger({ to: run.paths.log, level: 'debug', bindings: { run: run.header.id } }), metrics, ui, idle,
+    drain: input.signals.drain, stop: AbortSignal.any([input.signals.stop, halting.signal]),
+  };
+  if (server) ui.onNote(`metrics on http://${server.address}/metrics`);
+  const deadline = config.run_timeout === undefined ? undefined : setTimeout(
+    () => halting.abort(new AssayError('RUN_TIMEOUT', { seconds: config.run_timeout as number })), config.run_timeout * 1000);
+  return {
+    context, code, environment, model, facts, node, env,
+    halt: (reason) => halting.abort(reason),
+    begin: () => beginEpoch(context, code),
+    close: () => closeRun({ context, server, deadline }),
+  };
+}
+
+/** What this version does not do is said before anything else is looked at. */
+function refuseUnsupported({ config }: RunInput): void {
+  if (config.scoring === 'fast') {
+    throw new AssayError('FLAG_REFUSED', { flag: 'scoring: fast', reason: 'this version scores exactly as lm_eval does', instead: 'Leave it out, or set scoring: exact.' });
+  }
+  if (config.limits.kind === 'cgroup') {
+    throw new AssayError('FLAG_REFUSED', { flag: 'limits.kind: cgroup', reason: 'control groups are not set up by this version', instead: 'Use limits.kind: address_space.' });
+  }
+}
+
+async function beginEpoch(context: RunContext, { version, commit }: CodeVersion): Promise<void> {
+  const { events, run, metrics, ui } = context;
+  context.epoch = await events.beginEpoch({ pid: process.pid, version, commit, command: [...context.command] });
+  await writeConfig(run, context.config);
+  const found = events.history.state;
+  // A start that was killed left the state it was in.
+  if (!['created', 'interrupted', 'incomplete', 'failed', 'canceled'].includes(found)) await enterState(context, 'interrupted', 'the previous start was killed');
+  await enterState(context, 'queued');
+  metrics.set('assay_run_epoch', context.epoch);
+  metrics.set('assay_run_start_timestamp_seconds', Date.now() / 1000);
+  ui.onNote(`run directory ${run.dir}${run.isResumed ? ` (start ${context.epoch}, continues where it was)` : ''}`);
+}
+
+interface Closing {
+  context: RunContext;
+  server: MetricsServer | undefined;
+  deadline: NodeJS.Timeout | undefined;
+}
+
+async function closeRun({ context, server, deadline }: Closing): Promise<void> {
+  clearTimeout(deadline);
+  await server?.close();
+  await context.events.close();
+  context.run.close();
+}
+
+/** The log of one worker of this run. */
+export function logFileOf(paths: RunPaths, worker: string): string {
+  return join(paths.logsDir, `${worker}.log`);
+}

@@ -1,0 +1,102 @@
+// Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
+import { OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
+import { HeartbeatSums, RunProgressModel } from '@assay/planner';
+import type { RequestIndex, Result } from '@assay/protocol';
+import type { ResultLedger } from '@assay/store';
+import type { EnginePool } from './agent/engine-pool.ts';
+import type { ShardLedger } from './agent/shard-ledger.ts';
+import type { RunContext } from './run-context.ts';
+
+const REPORT_MS = 1_000;
+
+export interface ProgressParts {
+  index: RequestIndex;
+  results: ResultLedger;
+  shards: ShardLedger;
+  pool: EnginePool;
+}
+
+export class ProgressReporter {
+  readonly #context: RunContext;
+  readonly #parts: ProgressParts;
+  readonly #model: RunProgressModel;
+  readonly #sums = new HeartbeatSums();
+  #startedAtMs = 0;
+  #firstResultAtMs: number | undefined;
+  #lastResultAtMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(context: RunContext, parts: ProgressParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const { index, results } = parts;
+    const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
+    this.#model = new RunProgressModel(index, { finalRows });
+  }
+
+  start(): void {
+    this.#startedAtMs = Date.now();
+    this.#timer = setInterval(() => this.#report(), REPORT_MS);
+    const { index } = this.#parts;
+    const counts = REQUEST_KINDS.map((_, number) => index.columns.kind.reduce((sum, kind) => sum + Number(kind === number), 0));
+    REQUEST_KINDS.forEach((kind, number) => this.#context.metrics.set('assay_requests_planned', counts[number] ?? 0, { kind }));
+  }
+
+  /** Notes results that have become durable. */
+  note(stored: readonly Result[], atMs: number): void {
+    this.#firstResultAtMs ??= atMs;
+    this.#lastResultAtMs = atMs;
+    for (const { row, outcome, newTokens, cachedTokens } of stored) {
+      if (this.#parts.results.isFinal(row)) this.#model.finish(row, { newTokens, cachedTokens });
+      this.#context.metrics.add('assay_results_total', 1, { outcome });
+    }
+  }
+
+  /** Writes the ends of the phase into the events. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#report();
+    if (this.#firstResultAtMs === undefined) return;
+    const { events, epoch } = this.#context;
+    await events.append({ type: 'request_phase', epoch, firstStepAt: this.#startedAtMs / 1000, lastResultAt: this.#lastResultAtMs / 1000 });
+  }
+
+  #report(): void {
+    const { pool, results, shards } = this.#parts;
+    const beats = pool.replicas.map(({ handle }) => handle.lastHeartbeat).filter((beat) => beat !== undefined);
+    const sum = (pick: (beat: (typeof beats)[number]) => number) => beats.reduce((total, beat) => total + pick(beat), 0);
+    const atSeconds = (Date.now() - this.#startedAtMs) / 1000;
+    for (const { number, handle } of pool.replicas) if (handle.lastHeartbeat) this.#sums.note(number, handle.lastHeartbeat);
+    this.#model.observe({ atSeconds, ...this.#sums.counters() });
+    const remaining = this.#model.estimate(atSeconds);
+    this.#context.ui.onProgress({
+      finalRequests: results.finalCount,
+      totalRequests: results.index.count,
+      openRequests: results.index.count - results.finalCount,
+      shardsDone: shards.doneCount(),
+      shardsTotal: shards.doneCount() + shards.openCount(),
+      workersReady: pool.readyCount(),
+      remaining,
+      elapsedSeconds: atSeconds,
+    });
+    this.#setMetrics(remaining.seconds, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
+  }
+
+  #setMetrics(remainingSeconds: number | null, engine: { running: number; waiting: number }): void {
+    const { metrics } = this.#context;
+    const { pool, results, shards } = this.#parts;
+    metrics.set('assay_run_remaining_seconds', remainingSeconds ?? Number.NaN);
+    metrics.set('assay_requests_running', engine.running);
+    metrics.set('assay_requests_waiting', engine.waiting);
+    for (const [kind, counts] of Object.entries(results.countByKind())) {
+      for (const outcome of OUTCOME_NAMES) metrics.set('assay_requests', counts[outcome], { kind: kind as (typeof REQUEST_KINDS)[number], outcome });
+    }
+    const states = [...shards.shards.values()].map(({ state }) => state);
+    for (const state of Object.keys(SHARD_STATES) as ShardState[]) {
+      metrics.set('assay_shards', states.filter((other) => other === state).length, { state });
+    }
+    const working = pool.replicas.filter(({ handle }) => handle.state === 'busy').map(({ handle }) => handle.lastProgressAtMs / 1000);
+    metrics.set('assay_worker_last_progress_timestamp_seconds', working.length > 0 ? Math.min(...working) : Number.NaN);
+    metrics.set('assay_worker_peak_bytes', Math.max(0, ...pool.replicas.map(({ handle }) => handle.lastHeartbeat?.peakBytes ?? 0)), { role: 'engine' });
+  }
+}

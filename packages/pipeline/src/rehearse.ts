@@ -1,0 +1,65 @@
+// `assay plan` and `assay probe`: the first stages of a run, alone, in a folder that is removed afterwards.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Plan, Shard } from '@assay/planner';
+import type { Rendered } from '@assay/protocol';
+import { IdleClock } from './idle-clock.ts';
+import { type Prepared, prepareRun } from './prepare-run.ts';
+import type { RunInput } from './run-evaluation.ts';
+import { startHarness, startProcesses } from './run-processes.ts';
+import { orderOpenRequests, planRun } from './stages/plan.ts';
+import { probePlan, type ProbeReport } from './stages/probe.ts';
+import { renderRequests } from './stages/render.ts';
+
+export interface PlanReport {
+  plan: Plan;
+  rendered: Rendered;
+  shards: readonly Shard[];
+}
+
+/** Renders and plans; no engine is started and no device is needed. */
+export async function planEvaluation(input: RunInput): Promise<PlanReport> {
+  return rehearse(input, async (prepared) => {
+    const harness = startHarness(prepared);
+    try {
+      const rendered = await renderRequests(prepared.context, harness);
+      const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered });
+      const { shards } = await orderOpenRequests(prepared.context, planned);
+      return { plan: planned.plan, rendered, shards };
+    } finally {
+      await harness.handle.stop({ graceMs: 0 });
+    }
+  });
+}
+
+/** Renders, plans, loads and runs the worst dummy step. Throws PROBE_OOM, ENGINE_LOAD and what a run's first stages throw. */
+export async function probeEvaluation(input: RunInput): Promise<ProbeReport> {
+  return rehearse({ ...input, config: { ...input.config, probe: true } }, async (prepared) => {
+    const processes = await startProcesses(prepared);
+    try {
+      const rendered = await processes.untilEnd(renderRequests(prepared.context, processes.harness));
+      const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered });
+      await processes.layOut(planned.plan);
+      const { report } = await processes.untilEnd(probePlan(prepared.context, processes.pool, planned));
+      return report;
+    } finally {
+      await processes.stop();
+    }
+  });
+}
+
+async function rehearse<Output>(input: RunInput, work: (prepared: Prepared) => Promise<Output>): Promise<Output> {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-rehearsal-'));
+  try {
+    const prepared = await prepareRun({ ...input, config: { ...input.config, output_path: join(folder, 'run') } }, new IdleClock(Date.now));
+    try {
+      await prepared.begin();
+      return await work(prepared);
+    } finally {
+      await prepared.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

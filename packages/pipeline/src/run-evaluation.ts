@@ -1,0 +1,168 @@
+// The life of a run: six stages in order, each continuing where the run directory left off. Every exit gives back what was
+// taken (workers, Redis, lock) and leaves a run that the same command resumes.
+import { AssayError, canMove, EXIT_CODES, type RunConfig, toAssayError } from '@assay/domain';
+import type { Rendered } from '@assay/protocol';
+import { readManifest } from '@assay/store';
+import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
+import type { RunObserver, RunSummary } from './observer.ts';
+import { type Prepared, prepareRun } from './prepare-run.ts';
+import { enterState, type RunContext, timeStage, warn } from './run-context.ts';
+import { type RunProcesses, startProcesses } from './run-processes.ts';
+import { summarizeRun, summarizeSealed } from './run-summary.ts';
+import { describeScores } from './scores-record.ts';
+import { createDispatcher } from './stages/dispatch.ts';
+import { orderOpenRequests, type PlannedRun, planRun } from './stages/plan.ts';
+import { probePlan } from './stages/probe.ts';
+import { renderRequests } from './stages/render.ts';
+import { Scorer } from './stages/score.ts';
+import { recordEngine, sealRun } from './stages/seal.ts';
+
+export interface RunSignals {
+  /** First Ctrl-C: finish what is in the engines. */
+  drain: AbortSignal;
+  /** Second Ctrl-C: stop now. */
+  stop: AbortSignal;
+}
+
+export interface RunInput {
+  config: RunConfig;
+  command: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  signals: RunSignals;
+  ui: RunObserver;
+}
+
+/** Runs to completion, or resumes; a sealed run is only read. Throws AssayError, INTERRUPTED included. */
+export async function runEvaluation(input: RunInput): Promise<RunSummary> {
+  const prepared = await prepareRun(input, new IdleClock(Date.now));
+  const { context } = prepared;
+  try {
+    const sealed = await readManifest(context.run.dir);
+    if (sealed) return summarizeSealed(context, sealed);
+    await prepared.begin();
+    return await executeRun(prepared);
+  } catch (thrown) {
+    throw await recordEnd(context, thrown);
+  } finally {
+    await prepared.close();
+  }
+}
+
+async function executeRun(prepared: Prepared): Promise<RunSummary> {
+  const { context } = prepared;
+  await enterState(context, 'rendering');
+  const processes = await startProcesses(prepared);
+  try {
+    const rendered = await timeStage(context, 'render', () => processes.untilEnd(renderRequests(context, processes.harness)));
+    const { planned, scorer } = await answerRequests(prepared, processes, rendered);
+    return await concludeRun(prepared, processes, { rendered, planned, scorer });
+  } finally {
+    await processes.stop();
+  }
+}
+
+interface Answered {
+  planned: PlannedRun;
+  scorer: Scorer;
+}
+
+/** PLAN, PROBE and DISPATCH; tasks are scored meanwhile as they become complete. */
+async function answerRequests(prepared: Prepared, processes: RunProcesses, rendered: Rendered): Promise<Answered> {
+  const { context } = prepared;
+  const { harness, pool, queue } = processes;
+  context.idle.setCause('load');
+  await enterState(context, 'planning');
+  const planned = await timeStage(context, 'plan', () => planRun(context, { node: prepared.node, model: prepared.facts, rendered }));
+  const work = await orderOpenRequests(context, planned);
+  const { index, results } = planned;
+  const scorer = new Scorer(context, { harness, rendered, results });
+  scorer.scoreCompleteTasks();
+  await enterState(context, 'probing');
+  const tried = work.shards.length > 0 ? await warmUp(prepared, processes, planned) : [planned.plan];
+  await enterState(context, 'running');
+  context.idle.setCause('queue');
+  const dispatcher = createDispatcher(context, { work, index, results, queue, pool, tried, onTaskResults: (tasks) => scorer.scoreCompleteTasks(tasks) });
+  processes.connect(dispatcher);
+  await timeStage(context, 'request', () => dispatcher.run());
+  return { planned, scorer };
+}
+
+/** Loads and probes; the engines that fit stay warm. Returns the plans tried, the one in force last. */
+async function warmUp(prepared: Prepared, processes: RunProcesses, planned: PlannedRun) {
+  const { context } = prepared;
+  const { pool } = processes;
+  await processes.layOut(planned.plan);
+  const { loaded, tried } = await timeStage(context, 'probe', () => processes.untilEnd(probePlan(context, pool, planned)));
+  const [replica, first] = [pool.replicas[0], loaded[0]];
+  const plan = tried.at(-1);
+  if (!replica || !first || !plan) throw new AssayError('BUG', { problem: 'no replica was loaded' });
+  await recordEngine(context, { asked: processes.askedArguments(plan), hello: await replica.handle.hello, loaded: first, plan, rung: tried.length - 1 });
+  return tried;
+}
+
+/** SCORE and SEAL. */
+async function concludeRun(prepared: Prepared, processes: RunProcesses, { rendered, planned, scorer }: Answered & { rendered: Rendered }): Promise<RunSummary> {
+  const { context } = prepared;
+  context.idle.setCause('score');
+  await enterState(context, 'scoring');
+  const stopped = processes.releaseEngines();
+  const isComplete = planned.results.finalCount === planned.results.index.count;
+  const waived = !isComplete && context.config.waive_coverage;
+  await timeStage(context, 'score', () => processes.untilEnd(scorer.finish({ waived })));
+  await reportGaps(context, scorer, { rendered, waived });
+  if (!isComplete && !waived) {
+    await enterState(context, 'incomplete');
+    return { ...summarizeRun(context, scorer, { rendered, rows: scorer.rows() }), state: 'incomplete', exitCode: EXIT_CODES.incomplete };
+  }
+  const { rows } = await processes.untilEnd(scorer.aggregate(describeScores(context, { rendered, scorer, plan: planned.plan, waived })));
+  await stopped;
+  await recordIdle(context);
+  const harness = await processes.harness.handle.hello;
+  const { code, model } = prepared;
+  await timeStage(context, 'seal', () => sealRun(context, { code, model, rendered, harness, results: planned.results, scorer, rows, idle: context.idle.share() }));
+  await enterState(context, 'sealed');
+  const summary = summarizeRun(context, scorer, { rendered, rows });
+  return waived || scorer.incompleteTasks().length > 0 ? { ...summary, exitCode: EXIT_CODES.incomplete } : summary;
+}
+
+async function reportGaps(context: RunContext, scorer: Scorer, { rendered, waived }: { rendered: Rendered; waived: boolean }): Promise<void> {
+  for (const task of scorer.incompleteTasks()) {
+    const { answered, requests } = scorer.coverageOf(task);
+    const name = rendered.tasks[task]?.task ?? String(task);
+    await warn(context, 'COVERAGE', `${name}: ${answered} of ${requests} requests have an answer`);
+    if (waived) await context.events.append({ type: 'waived', epoch: context.epoch, what: 'coverage', details: { task: name, answered, requests } });
+  }
+}
+
+async function recordIdle(context: RunContext): Promise<void> {
+  const { idleSeconds } = context.idle.share();
+  for (const cause of IDLE_CAUSES) {
+    await context.events.append({ type: 'idle', epoch: context.epoch, cause, seconds: idleSeconds[cause] });
+    context.metrics.add('assay_idle_seconds_total', idleSeconds[cause], { cause });
+  }
+}
+
+/** Writes down why the run ended early, and returns the error to show. What cannot be written is in the log at least. */
+async function recordEnd(context: RunContext, thrown: unknown): Promise<AssayError> {
+  const error = describeEnd(context, thrown);
+  const { epoch, events } = context;
+  context.log.error({ err: error }, 'the run ended early');
+  const state = error.kind === 'interrupted' ? 'interrupted' : 'failed';
+  try {
+    if (!canMove('run', events.history.state, state)) return error;
+    if (state === 'interrupted') await events.append({ type: 'interrupted', epoch, reason: error.message });
+    else await events.append({ type: 'failed', epoch, code: error.code, message: error.message });
+    await enterState(context, state);
+  } catch (failed) {
+    context.log.error({ err: failed }, 'the end could not be recorded');
+  }
+  return error;
+}
+
+/** A run that was told to end ends for that reason, whatever its parts said while they were stopped. */
+function describeEnd({ drain, stop, run }: RunContext, thrown: unknown): AssayError {
+  if (stop.aborted && stop.reason instanceof AssayError) return stop.reason;
+  if (stop.aborted || drain.aborted) return new AssayError('INTERRUPTED', { dir: run.dir }, { cause: thrown });
+  return toAssayError(thrown);
+}

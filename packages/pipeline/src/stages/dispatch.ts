@@ -1,0 +1,133 @@
+// DISPATCH: shards go onto the queue and come back as stored results. Ends when every shard has, or when the run is to end.
+import type { Plan } from '@assay/planner';
+import type { RequestIndex, ResultsMessage } from '@assay/protocol';
+import type { ShardQueue } from '@assay/queue';
+import type { ResultLedger } from '@assay/store';
+import { logShardAttempt } from '@assay/telemetry';
+import { Agent, type AttemptReport } from '../agent/agent.ts';
+import { describeFailure } from '../agent/describe-failure.ts';
+import type { EnginePool } from '../agent/engine-pool.ts';
+import { recoverFromFailure } from '../agent/recovery.ts';
+import { ShardLedger } from '../agent/shard-ledger.ts';
+import { ProgressReporter } from '../progress-reporter.ts';
+import type { RunContext } from '../run-context.ts';
+import { type Dispatchable, writePlan } from './plan.ts';
+
+/** How long a drain lets the requests in the engines finish. */
+const DRAIN_GRACE_MS = 60_000;
+const SHARDS_AHEAD = 2;
+
+export interface DispatchInput {
+  work: Dispatchable;
+  index: RequestIndex;
+  results: ResultLedger;
+  queue: ShardQueue;
+  pool: EnginePool;
+  /** Plans tried so far, the one in force last. */
+  tried: Plan[];
+  /** Called with the tasks that new results belong to. */
+  onTaskResults(tasks: ReadonlySet<number>): void;
+}
+
+export interface Dispatcher {
+  /** For the engines' `results` messages. */
+  handleResults(message: ResultsMessage): void;
+  /** Puts every open shard on the queue again: Redis may have lost them. */
+  requeue(): void;
+  run(): Promise<void>;
+}
+
+export function createDispatcher(context: RunContext, input: DispatchInput): Dispatcher {
+  const { work, results, queue, pool, index } = input;
+  const isAtomic = context.determinism === 'strict';
+  const ending = AbortSignal.any([context.drain, context.stop]);
+  const shards = new ShardLedger({
+    shards: work.shards, order: work.order, isAtomic, isFinal: (row) => results.isFinal(row),
+    logMove: (shard, from, to) => context.log.debug({ shard, from, to }, 'shard state'),
+  });
+  const progress = new ProgressReporter(context, { index, results, shards, pool });
+  const recovery = {
+    epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried,
+    onRung: (plan: Plan, why: string) => {
+      context.ui.onWarning(`out of memory in mid-run (${why}); going on with a smaller plan`);
+      void writePlan(context, plan, input.tried.length - 1);
+    },
+  };
+  const agent: Agent = new Agent({
+    dir: context.run.dir, runId: context.run.header.id, epoch: context.epoch, orderFile: work.file, events: context.events,
+    queue, pool, shards, results, isAtomic, ending,
+    onResults: (stored, atMs) => {
+      progress.note(stored, atMs);
+      input.onTaskResults(new Set(stored.map(({ task }) => task)));
+    },
+    onShardStarted: () => context.idle.beginComputing(),
+    onShardEnded: (report) => noteShardEnd(context, pool, report),
+    recover: (failed) => recoverFromFailure(recovery, failed),
+  });
+  return {
+    handleResults: (message) => agent.handleResults(message),
+    requeue: () => void agent.enqueueOpen().catch((thrown: unknown) => agent.fail(thrown)),
+    run: () => runAgent(context, { agent, input, progress, ending }),
+  };
+}
+
+interface Running {
+  agent: Agent;
+  input: DispatchInput;
+  progress: ProgressReporter;
+  ending: AbortSignal;
+}
+
+async function runAgent(context: RunContext, { agent, input, progress, ending }: Running): Promise<void> {
+  const { queue, pool, work } = input;
+  if (work.shards.length === 0) return;
+  progress.start();
+  const consumer = await queue.consume({
+    concurrency: SHARDS_AHEAD * pool.replicas.length,
+    run: (job, signal) => agent.runShard(job, signal),
+    onGivenUp: (ref, problem) => context.log.warn({ ...ref, problem }, 'the queue gave an attempt up'),
+  });
+  try {
+    await agent.enqueueOpen();
+    await Promise.race([agent.finished, whenAborted(ending)]);
+    // What is in the engines may finish unless the run is to stop at once.
+    if (context.drain.aborted && !context.stop.aborted) {
+      context.ui.onNote('draining: requests in the engines finish, nothing new starts; Ctrl-C again stops now');
+      await Promise.race([pool.stop(DRAIN_GRACE_MS), whenAborted(context.stop)]);
+    }
+  } finally {
+    await consumer.close(false);
+    await progress.stop();
+  }
+  ending.throwIfAborted();
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function noteShardEnd(context: RunContext, pool: EnginePool, { shard, attempt, worker, startedAtMs, results, done, failure }: AttemptReport): void {
+  context.idle.endComputing();
+  const outcome = done ? 'done' : failure ? 'failed' : 'fenced';
+  context.metrics.add('assay_shard_attempts_total', 1, { outcome });
+  const seconds = (Date.now() - startedAtMs) / 1000;
+  context.metrics.observe('assay_shard_duration_seconds', seconds);
+  if (done) {
+    const replica = pool.replicas.find(({ handle }) => handle.name === worker);
+    if (replica) pool.noteProgress(replica);
+    context.metrics.add('assay_tokens_total', done.promptTokens, { direction: 'prompt' });
+    context.metrics.add('assay_tokens_total', done.cachedTokens, { direction: 'cached' });
+    context.metrics.add('assay_tokens_total', done.newTokens, { direction: 'new' });
+  }
+  const described = failure && describeFailure(failure);
+  logShardAttempt(context.log, {
+    epoch: context.epoch, shard: shard.id, attempt, worker, outcome, requests: done?.requests ?? shard.end - shard.begin, results,
+    promptTokens: done?.promptTokens ?? 0, cachedTokens: done?.cachedTokens ?? 0, newTokens: done?.newTokens ?? 0, steps: done?.steps ?? 0,
+    peakBytes: done?.peakBytes ?? 0, batchMedian: done?.batch.median ?? 0, batchMax: done?.batch.max ?? 0,
+    seconds: { wait: done ? Math.max(0, seconds - done.seconds) : 0, engine: done?.seconds ?? seconds, commit: 0 },
+    ...(described ? { failure: { class: described.class, message: described.message } } : {}),
+  });
+}

@@ -1,0 +1,78 @@
+// PLAN: how the model and the batches lie on the devices, and the order and cut of what is still to run. Pure choices are the
+// planner's; this stage reads the files it needs and writes what was chosen.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { choosePlan, cutShards, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
+import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
+import { digestOf, orderFile, readRunJson, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
+import type { RunContext } from '../run-context.ts';
+
+export interface PlannedRun {
+  plan: Plan;
+  index: RequestIndex;
+  /** What earlier epochs have stored. */
+  results: ResultLedger;
+}
+
+export interface Dispatchable {
+  /** Path in the run directory. */
+  file: string;
+  order: Uint32Array;
+  shards: Shard[];
+}
+
+export interface PlanFacts {
+  node: NodeFacts;
+  model: ModelFacts;
+  rendered: Rendered;
+}
+
+/** A resumed run keeps the plan it was started with, but for the replicas, which belong to no identity. */
+export async function planRun(context: RunContext, { node, model, rendered }: PlanFacts): Promise<PlannedRun> {
+  const { config, determinism, events, epoch, run } = context;
+  const index = await readIndex(run.paths.index);
+  const results = await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' });
+  const chosen = choosePlan({
+    plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, limits: config.limits, determinism, node, facts: model, index,
+    maxModelLen: rendered.maxModelLen,
+  });
+  const stored = (await readRunJson(run.paths.plan)) as { plan: Plan; rung: number } | undefined;
+  const plan = stored ? keepNumerics(stored.plan, chosen) : chosen;
+  await writePlan(context, plan, stored?.rung ?? 0);
+  await events.append({ type: 'plan_chosen', epoch, rung: stored?.rung ?? 0, plan: { ...plan } });
+  context.ui.onPlan(plan);
+  return { plan, index, results };
+}
+
+export async function writePlan(context: RunContext, plan: Plan, rung: number): Promise<void> {
+  await writeRunJson(context.run.paths.plan, { rung, plan });
+}
+
+/** Orders and cuts the requests that have no final result. strict cuts all of them and drops the shards that are whole. */
+export async function orderOpenRequests(context: RunContext, { plan, index, results }: PlannedRun): Promise<Dispatchable> {
+  const { config, determinism, events, epoch, run } = context;
+  const isStrict = determinism === 'strict';
+  const open = results.openRows(config.max_tries);
+  const rows = isStrict ? undefined : open;
+  const order = orderRequests(index, { kvCacheTokens: kvCacheTokens(plan), ...(rows ? { rows } : {}) });
+  const cut = cutShards(order, index, { workers: plan.data, determinism });
+  const shards = isStrict ? cut.filter(({ begin, end }) => order.subarray(begin, end).some((row) => !results.isFinal(row))) : cut;
+  const file = orderFile(epoch);
+  await writeFileAtomic(join(run.dir, file), Buffer.from(order.buffer, order.byteOffset, order.byteLength));
+  const digest = digestOf(Array.from(order));
+  await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest, rows: order.length, shards: shards.length });
+  return { file, order, shards };
+}
+
+export async function readIndex(path: string): Promise<RequestIndex> {
+  return parseRequestIndex(await readFile(path), path);
+}
+
+const LAYOUT_FIELDS = ['data', 'cpuSets', 'deviceSets', 'memoryLimitBytes'] as const satisfies readonly (keyof Plan)[];
+
+function keepNumerics(stored: Plan, chosen: Plan): Plan {
+  const layout = Object.fromEntries(LAYOUT_FIELDS.map((field) => [field, chosen[field]]));
+  // Replicas share the cores, so their threads follow from their number.
+  const threadsPerWorker = stored.determinism === 'fast' ? chosen.threadsPerWorker : stored.threadsPerWorker;
+  return { ...stored, ...layout, threadsPerWorker };
+}

@@ -1,0 +1,88 @@
+// SCORE: each task as soon as its last request is final, then the files in lm_eval's shape. A task that fails holds up no other.
+import type { Aggregated, MetricRow, Rendered, Scored } from '@assay/protocol';
+import { hasAnswer } from '@assay/domain';
+import { readTaskResults, type ResultLedger } from '@assay/store';
+import type { HarnessWorker } from '../harness-worker.ts';
+import { type RunContext, warn } from '../run-context.ts';
+
+export interface TaskCoverage {
+  requests: number;
+  final: number;
+  answered: number;
+  share: number;
+}
+
+export class Scorer {
+  readonly scored = new Map<number, Scored>();
+  readonly #context: RunContext;
+  readonly #harness: HarnessWorker;
+  readonly #rendered: Rendered;
+  readonly #results: ResultLedger;
+  readonly #started = new Map<number, Promise<void>>();
+
+  constructor(context: RunContext, parts: { harness: HarnessWorker; rendered: Rendered; results: ResultLedger }) {
+    this.#context = context;
+    this.#harness = parts.harness;
+    this.#rendered = parts.rendered;
+    this.#results = parts.results;
+  }
+
+  /** Starts scoring every task whose requests are all final. */
+  scoreCompleteTasks(tasks: Iterable<number> = this.#rendered.tasks.keys()): void {
+    for (const task of tasks) {
+      const { final, requests } = this.#results.progressOfTask(task);
+      if (final === requests) this.#start(task, false);
+    }
+  }
+
+  /** Resolves when every started task is scored; with `waived`, the incomplete ones are scored from what there is. */
+  async finish({ waived }: { waived: boolean }): Promise<void> {
+    this.scoreCompleteTasks();
+    if (waived) for (const task of this.#rendered.tasks.keys()) this.#start(task, true);
+    await Promise.all(this.#started.values());
+  }
+
+  coverageOf(task: number): TaskCoverage {
+    const counts = this.#results.countOfTask(task);
+    const { final, requests } = this.#results.progressOfTask(task);
+    const answered = Object.entries(counts).reduce((sum, [outcome, count]) => sum + (hasAnswer(outcome as keyof typeof counts) ? count : 0), 0);
+    return { requests, final, answered, share: requests === 0 ? 1 : answered / requests };
+  }
+
+  /** Share of a task's generated answers that were stopped by their budget. */
+  lengthShareOf(task: number): number {
+    const { length, ok, truncated } = this.#results.countOfTask(task);
+    return length === 0 ? 0 : length / (length + ok + truncated);
+  }
+
+  incompleteTasks(): number[] {
+    return [...this.#rendered.tasks.keys()].filter((task) => this.coverageOf(task).share < 1);
+  }
+
+  async aggregate(record: { date: string; config: Record<string, unknown>; extra: Record<string, unknown> }): Promise<Aggregated> {
+    const { config, run } = this.#context;
+    return this.#harness.request({ type: 'aggregate', scoresDir: run.paths.scoresDir, logSamples: config.log_samples, ...record });
+  }
+
+  rows(): MetricRow[] {
+    return [...this.scored.entries()].sort(([a], [b]) => a - b).flatMap(([, { rows }]) => rows);
+  }
+
+  #start(task: number, waived: boolean): void {
+    if (this.#started.has(task)) return;
+    const work = this.#score(task, waived);
+    work.catch(() => undefined);
+    this.#started.set(task, work);
+  }
+
+  async #score(task: number, waived: boolean): Promise<void> {
+    const { run, events, epoch, ui } = this.#context;
+    const results = await readTaskResults(run.dir, this.#results, task);
+    const scored = await this.#harness.request({ type: 'score', task, waived, results });
+    this.scored.set(task, scored);
+    const name = this.#rendered.tasks[task]?.task ?? String(task);
+    await events.append({ type: 'task_scored', epoch, task: name, documents: scored.documents, scoredDocuments: scored.scoredDocuments, seconds: scored.seconds });
+    for (const { metric, error } of scored.rows) if (error) await warn(this.#context, 'METRIC_FAILED', `${name}: ${metric}: ${error}`);
+    ui.onTaskScored(scored.rows);
+  }
+}

@@ -1,0 +1,89 @@
+// What a model's shape allows: which numbers of tensor ranks and pipeline stages divide it. Checked before anything is
+// loaded, since the engine finds out only after it has started.
+import { AssayError } from '@assay/domain';
+import type { ModelFacts } from './model-facts.ts';
+
+export type ShapeFacts = Pick<ModelFacts, 'heads' | 'kvHeads' | 'hidden' | 'intermediate' | 'vocab' | 'layers' | 'latentDim' | 'quantization'>;
+
+// vLLM pads the vocabulary to this many rows before it cuts it.
+const VOCAB_PADDING = 64;
+
+export function padVocab(vocab: number): number {
+  return Math.ceil(vocab / VOCAB_PADDING) * VOCAB_PADDING;
+}
+
+/** Each rule says why `tensor` ranks cannot cut the model, or undefined. A dimension that is not known (0) refuses nothing. */
+const TENSOR_RULES: readonly ((facts: ShapeFacts, tensor: number) => string | undefined)[] = [
+  ({ heads }, tensor) => refuseUnlessDivided('attention heads', heads, tensor),
+  ({ kvHeads, latentDim }, tensor) => {
+    if (latentDim !== undefined || kvHeads === 0 || kvHeads % tensor === 0 || tensor % kvHeads === 0) return undefined;
+    return `${kvHeads} KV heads can be neither divided by ${tensor} nor replicated to ${tensor}`;
+  },
+  ({ intermediate }, tensor) => refuseUnlessDivided('intermediate size', intermediate, tensor),
+  ({ vocab }, tensor) => refuseUnlessDivided('padded vocabulary', padVocab(vocab), tensor),
+  (facts, tensor) => refuseUnlessBlocksFit(facts, tensor),
+];
+
+function refuseUnlessDivided(what: string, size: number, tensor: number): string | undefined {
+  return size % tensor === 0 ? undefined : `${what} (${size}) cannot be divided by ${tensor}`;
+}
+
+/** Why a quantisation block of `block` weights does not fit the `tensor`th part of `size`, or undefined. */
+export function refuseUnlessBlockFits(what: string, size: number, tensor: number, block: number): string | undefined {
+  if (size === 0 || size % tensor !== 0 || (size / tensor) % block === 0) return undefined;
+  return `${what} ${size}/${tensor} = ${size / tensor} is not a multiple of the quantisation block of ${block}`;
+}
+
+function refuseUnlessBlocksFit({ intermediate, quantization }: ShapeFacts, tensor: number): string | undefined {
+  if (tensor === 1 || quantization === undefined) return undefined;
+  const blocks = [quantization.groupSize, ...(quantization.blockShape ?? [])].filter((block) => block !== undefined);
+  return blocks.map((block) => refuseUnlessBlockFits('intermediate size', intermediate, tensor, block)).find((problem) => problem !== undefined);
+}
+
+/** Why the model cannot be cut over `tensor` ranks, or undefined where it can. */
+export function refuseTensor(facts: ShapeFacts, tensor: number): string | undefined {
+  if (tensor === 1) return undefined;
+  for (const rule of TENSOR_RULES) {
+    const problem = rule(facts, tensor);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** The numbers of tensor ranks up to `most` that the shape allows. */
+export function allowedTensorSizes(facts: ShapeFacts, most: number): number[] {
+  return Array.from({ length: most }, (_, index) => index + 1).filter((tensor) => refuseTensor(facts, tensor) === undefined);
+}
+
+/** Refuses a tensor or pipeline size that the model cannot take, naming those it can. Throws PLAN_IMPOSSIBLE. */
+export function requireDivisible(facts: ShapeFacts, { tensor, pipeline }: { tensor: number; pipeline: number }): void {
+  const problem = refuseTensor(facts, tensor);
+  if (problem !== undefined) {
+    // All sizes, also beyond the devices of this node: they are a property of the model.
+    const valid = allowedTensorSizes(facts, Math.max(facts.heads, 1)).join(', ');
+    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `tensor=${tensor}: ${problem}`, instead: `Valid for this model: tensor=${valid}.` });
+  }
+  if (facts.layers > 0 && pipeline > facts.layers) {
+    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `pipeline=${pipeline}: the model has ${facts.layers} layers`, instead: `Choose at most ${facts.layers} stages.` });
+  }
+}
+
+export interface Layout {
+  data: number;
+  tensor: number;
+  pipeline: number;
+  /** Devices left over. */
+  spare: number;
+}
+
+/**
+ * Lays replicas of at least `minRanks` devices each over `devices`: the smallest allowed tensor size that reaches it, as many
+ * replicas as fit; where tensor alone cannot, pipeline stages. Undefined where the devices do not suffice.
+ */
+export function layOut(facts: ShapeFacts, devices: number, minRanks: number): Layout | undefined {
+  const tensor = allowedTensorSizes(facts, devices).find((size) => size >= minRanks);
+  const layout = tensor !== undefined ? { tensor, pipeline: 1 } : { tensor: 1, pipeline: minRanks };
+  const data = Math.floor(devices / (layout.tensor * layout.pipeline));
+  if (data === 0) return undefined;
+  return { data, ...layout, spare: devices - data * layout.tensor * layout.pipeline };
+}

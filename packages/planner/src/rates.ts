@@ -1,0 +1,70 @@
+// Learns how many seconds each unit of work takes from what a run has done so far. Where the observations cannot tell two units
+// apart, their ratio stays what it is elsewhere; a unit not seen yet is scaled like the seen ones.
+import { TOKEN_WEIGHTS } from './request-costs.ts';
+
+/** Work by what a token costs: requests, scored prompt tokens, prompt tokens of generations, and generated tokens. */
+export const WORK_UNITS = ['request', 'scored', 'prefill', 'decode'] as const;
+export type WorkUnit = (typeof WORK_UNITS)[number];
+export type Work = Record<WorkUnit, number>;
+
+/** Work done in an interval of `seconds`. */
+export interface WorkInterval {
+  seconds: number;
+  work: Work;
+}
+
+export const NO_WORK: Readonly<Work> = { request: 0, scored: 0, prefill: 0, decode: 0 };
+
+export function addWork(a: Work, b: Work): Work {
+  return mapUnits((unit) => a[unit] + b[unit]);
+}
+
+export function mapUnits(valueOf: (unit: WorkUnit) => number): Work {
+  return Object.fromEntries(WORK_UNITS.map((unit) => [unit, valueOf(unit)])) as Work;
+}
+
+/** Seconds that `work` takes at `rates` (seconds a unit). */
+export function secondsOf(work: Work, rates: Work): number {
+  return WORK_UNITS.reduce((sum, unit) => sum + work[unit] * rates[unit], 0);
+}
+
+// Weight of the prior ratios against all observations together.
+const PRIOR_WEIGHT = 0.1;
+const SWEEPS = 60;
+
+/** Seconds per unit, or undefined before any work was done. Ridge regression towards the prior ratios, no rate below zero. */
+export function learnRates(intervals: readonly WorkInterval[], prior: Work = TOKEN_WEIGHTS): Work | undefined {
+  const total = intervals.reduce((sum, { work }) => addWork(sum, work), { ...NO_WORK });
+  const seconds = intervals.reduce((sum, interval) => sum + interval.seconds, 0);
+  const priorSeconds = secondsOf(total, prior);
+  if (priorSeconds <= 0 || seconds <= 0) return undefined;
+  const scale = seconds / priorSeconds;
+  const expected = mapUnits((unit) => prior[unit] * scale);
+  const rates = { ...expected };
+  const ridge = PRIOR_WEIGHT / intervals.length;
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    for (const unit of WORK_UNITS) rates[unit] = improveRate(unit, { intervals, rates, expected, ridge: ridge * total[unit] ** 2 });
+  }
+  // The work done took exactly the time it took; only seen units are corrected.
+  const explained = secondsOf(total, rates);
+  return explained > 0 ? mapUnits((unit) => (total[unit] > 0 ? (rates[unit] * seconds) / explained : rates[unit])) : expected;
+}
+
+interface ImproveInput {
+  intervals: readonly WorkInterval[];
+  rates: Work;
+  expected: Work;
+  ridge: number;
+}
+
+/** The rate of one unit that fits best while the others stay. */
+function improveRate(unit: WorkUnit, { intervals, rates, expected, ridge }: ImproveInput): number {
+  let numerator = ridge * expected[unit];
+  let denominator = ridge;
+  for (const { seconds, work } of intervals) {
+    const others = secondsOf(work, rates) - work[unit] * rates[unit];
+    numerator += work[unit] * (seconds - others);
+    denominator += work[unit] ** 2;
+  }
+  return denominator > 0 ? Math.max(0, numerator / denominator) : expected[unit];
+}

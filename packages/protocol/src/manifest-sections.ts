@@ -1,0 +1,159 @@
+// The parts of a manifest. What is recorded is what was effective, read back from the worker that did it; where a setting was
+// also asked for, the wish stands beside it under `asked`. null: it does not exist here, or nobody could tell.
+import { OUTCOME_NAMES, REQUEST_KINDS } from '@assay/domain';
+import { z } from 'zod';
+
+export const count = z.int().nonnegative();
+export const seconds = z.number().nonnegative();
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const mapping = z.record(z.string(), z.unknown());
+export const nullable = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+
+export const sealedFilesSchema = z.record(z.string(), z.strictObject({ sha256, bytes: count })).describe('by path in the run directory');
+
+export const codeSchema = z.strictObject({
+  version: z.string(),
+  commit: nullable(z.string()).describe('null outside of the product\'s own checkout'),
+  dirty: nullable(z.boolean()),
+  node: z.string(),
+  protocol: z.int().positive(),
+});
+
+/** A Python process's interpreter and libraries, as its `hello` said. */
+const interpreter = { python: z.string(), packages: z.record(z.string(), z.string()).describe('version by library') };
+
+export const harnessSchema = z.strictObject({
+  name: z.literal('lm_eval'),
+  version: z.string(),
+  ...interpreter,
+  trustRemoteCode: z.boolean(),
+  unsafeCodeConfirmed: z.boolean(),
+});
+
+export const coverageSchema = z.strictObject({ requests: count, final: count, answered: count.describe('with an answer that a metric can use'), share: z.number().min(0).max(1) });
+
+export const taskSchema = z.strictObject({
+  task: z.string(),
+  alias: z.string(),
+  outputType: z.string(),
+  version: z.union([z.string(), z.number()]),
+  files: z.record(z.string(), z.string()).describe('sha256 of each file that defines the task'),
+  datasetDigest: z.string(),
+  promptsDigest: z.string(),
+  documents: count,
+  documentsTotal: count,
+  requests: count,
+  truncatedRequests: count,
+  truncatedTokens: count,
+  numFewshot: count,
+  fewshotDocs: z.array(z.string()).describe('ids of the few-shot documents'),
+  fewshotRule: z.string(),
+  generationParameters: mapping,
+  metrics: z.array(mapping),
+  filters: z.array(mapping),
+  repeats: z.int().positive(),
+  firstTokens: z.array(count).describe('the first token ids of its first prompt'),
+  unsafeCode: z.boolean(),
+  coverage: coverageSchema,
+});
+
+export const promptsSchema = z.strictObject({
+  digest: z.string().describe('over index.bin, tokens.bin and params.json'),
+  requests: count,
+  tokens: count,
+  tokenizerDigest: z.string(),
+  chatTemplate: nullable(z.string()).describe('the text that was applied'),
+  chatTemplateDigest: nullable(z.string()),
+  systemInstruction: nullable(z.string()),
+  fewshotAsMultiturn: nullable(z.boolean()),
+  bos: z.string().describe('how a first token is added'),
+  overlong: z.enum(['truncate', 'refuse']),
+});
+
+export const modelSchema = z.strictObject({
+  name: z.string().describe('as asked'),
+  path: nullable(z.string()),
+  revision: nullable(z.string()),
+  type: nullable(z.string()).describe('model_type of its config.json'),
+  configDigest: nullable(z.string()),
+  weights: z.strictObject({ digest: nullable(z.string()).describe('over the files\' digests'), files: z.record(z.string(), z.string()), bytes: count }),
+  tokenizerDigest: z.string(),
+});
+
+export const engineSchema = z.strictObject({
+  name: z.enum(['vllm', 'simulated']),
+  version: z.string(),
+  ...interpreter,
+  asked: mapping.describe('engine arguments as given by the user and the plan'),
+  effective: mapping.describe('read back from the engine; docs/run-directory.md lists the fields'),
+  environment: z.record(z.string(), z.string()).describe('variables that change numerics, as the worker saw them'),
+});
+
+export const deviceSchema = z.strictObject({
+  kind: z.enum(['cpu', 'cuda', 'rocm', 'xpu', 'tpu', 'none']),
+  name: z.string(),
+  count,
+  memoryBytes: nullable(count),
+  driver: nullable(z.string()),
+  runtime: nullable(z.string()).describe('CUDA or ROCm version'),
+});
+
+export const planSchema = z.strictObject({
+  asked: z.union([z.literal('auto'), mapping]),
+  data: z.int().positive(),
+  tensor: z.int().positive(),
+  pipeline: z.int().positive(),
+  maxNumSeqs: nullable(count),
+  maxNumBatchedTokens: nullable(count),
+  maxModelLen: nullable(count),
+  rung: count.describe('0: as planned'),
+  reasons: z.array(z.string()),
+  memoryTerms: z.record(z.string(), z.number()).describe('bytes of each term of the estimate'),
+});
+
+export const probeRungSchema = z.strictObject({
+  rung: count,
+  verdict: z.enum(['fits', 'oom', 'failed', 'skipped']),
+  plan: mapping,
+  seconds,
+  predictedBytes: nullable(count),
+  measuredBytes: nullable(count),
+  failure: nullable(z.string()),
+});
+
+export const rungTakenSchema = z.strictObject({
+  epoch: count,
+  from: count,
+  to: count,
+  why: z.string(),
+  shard: nullable(z.string()).describe('the shard in which it happened; null: before the first request'),
+});
+
+export const orderSchema = z.strictObject({ epoch: z.int().positive(), rule: z.string(), seed: nullable(z.int()), digest: z.string(), rows: count, shards: count });
+
+export const workerSchema = z.strictObject({
+  worker: z.string(),
+  role: z.enum(['engine', 'harness', 'redis']),
+  epoch: count,
+  pid: count,
+  startedAt: z.iso.datetime(),
+  endedAt: nullable(z.iso.datetime()),
+  exitCode: nullable(z.int()),
+  signal: nullable(z.string()),
+  peakBytes: nullable(count),
+});
+
+const outcomeCounts = z.strictObject(Object.fromEntries(OUTCOME_NAMES.map((name) => [name, count])) as Record<(typeof OUTCOME_NAMES)[number], typeof count>);
+
+export const outcomesSchema = z.strictObject(
+  Object.fromEntries(REQUEST_KINDS.map((kind) => [kind, outcomeCounts])) as Record<(typeof REQUEST_KINDS)[number], typeof outcomeCounts>,
+);
+
+export const resultsSchema = z.strictObject({
+  files: sealedFilesSchema,
+  duplicates: count.describe('final results beyond the first of their request'),
+  tornLines: count,
+  fencedBytes: count.describe('bytes that came after their attempt had been taken away'),
+  openTries: count.describe('outcomes that did not end their request'),
+  failedAttempts: count,
+});

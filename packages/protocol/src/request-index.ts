@@ -1,0 +1,68 @@
+// requests/index.bin: fixed little-endian columns, one value a request.
+//
+//   bytes 0-7   "ASSAYREQ"
+//   bytes 8-11  u32 schema version (1)
+//   bytes 12-15 u32 number of requests n
+//   then        u64[n] tokenOffset (in tokens, into tokens.bin)
+//   then        u32[n] each: task, ordinal, repeat, window, kind, contextTokens, continuationTokens, newTokenBudget,
+//               prefixGroup, head, headTokens, parameterSet, truncatedTokens
+//
+// prefixGroup: requests with the same task and context share a number; numbers ascend in lexicographic order of the contexts'
+// token ids. head: requests of a task that share their leading headTokens ids (the few-shot head); 0 where there is none.
+//
+// tokens.bin holds u32 ids; a request's prompt is contextTokens + continuationTokens ids from its offset.
+import { AssayError, REQUEST_KINDS, type RequestShape } from '@assay/domain';
+
+export const INDEX_MAGIC = 'ASSAYREQ';
+export const INDEX_VERSION = 1;
+export const INDEX_COLUMNS = [
+  'task', 'ordinal', 'repeat', 'window', 'kind', 'contextTokens', 'continuationTokens', 'newTokenBudget', 'prefixGroup',
+  'head', 'headTokens', 'parameterSet', 'truncatedTokens',
+] as const;
+export type IndexColumn = (typeof INDEX_COLUMNS)[number];
+
+const HEADER_BYTES = 16;
+
+export interface RequestIndex {
+  count: number;
+  tokenOffset: BigUint64Array;
+  columns: Readonly<Record<IndexColumn, Uint32Array>>;
+}
+
+/** Reads the columns of an index.bin. Throws RUN_VERSION for another version, RESULTS_DAMAGED where the size is off. */
+export function parseRequestIndex(file: Uint8Array, path: string): RequestIndex {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const magic = Buffer.from(file.subarray(0, 8)).toString('latin1');
+  if (magic !== INDEX_MAGIC) throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: 'not a request index' });
+  const version = view.getUint32(8, true);
+  if (version !== INDEX_VERSION) throw new AssayError('RUN_VERSION', { dir: path, found: version, known: INDEX_VERSION });
+  const count = view.getUint32(12, true);
+  const expected = HEADER_BYTES + count * (8 + 4 * INDEX_COLUMNS.length);
+  if (file.byteLength !== expected) {
+    throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: `${file.byteLength} bytes where ${expected} belong` });
+  }
+  // A copy starts at offset 0 of its own buffer, which typed arrays need for alignment.
+  const body = file.slice(HEADER_BYTES).buffer;
+  const tokenOffset = new BigUint64Array(body, 0, count);
+  const column = (place: number) => new Uint32Array(body, count * 8 + place * count * 4, count);
+  const columns = Object.fromEntries(INDEX_COLUMNS.map((name, place) => [name, column(place)]));
+  return { count, tokenOffset, columns: columns as RequestIndex['columns'] };
+}
+
+/** One request's shape, for planning. */
+export function requestShapeAt(index: RequestIndex, row: number): RequestShape {
+  const at = (name: IndexColumn) => index.columns[name][row] as number;
+  const kind = REQUEST_KINDS[at('kind')];
+  if (kind === undefined) throw new AssayError('RESULTS_DAMAGED', { file: 'index.bin', line: row, problem: 'unknown request kind' });
+  return {
+    row,
+    task: at('task'),
+    kind,
+    contextTokens: at('contextTokens'),
+    continuationTokens: at('continuationTokens'),
+    newTokenBudget: at('newTokenBudget'),
+    prefixGroup: at('prefixGroup'),
+    head: at('head'),
+    headTokens: at('headTokens'),
+  };
+}

@@ -1,0 +1,143 @@
+// A Redis server of our own on a Unix socket, which dies with this process and is started again when it dies alone.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssayError } from '@assay/domain';
+import type { QueueLog } from './log.ts';
+import type { RedisAddress } from './redis-address.ts';
+import { checkRedis } from './redis-check.ts';
+import { makeSocketFolder, removeSocketFolder, type SocketFolder } from './socket-folder.ts';
+
+const START_TIMEOUT_MS = 10_000;
+const POLL_MS = 20;
+const MAX_RESTARTS = 5;
+const RESTART_WINDOW_MS = 60_000;
+
+/** A started program; it must not outlive this process, whatever ends that. */
+export interface ServerHandle {
+  readonly pid: number;
+  readonly exited: Promise<{ code: number | null; signal: string | null }>;
+  kill(signal: NodeJS.Signals): void;
+}
+export type SpawnServer = (program: { command: readonly string[]; logFile: string }) => ServerHandle;
+
+export interface RedisServer {
+  address: RedisAddress;
+  version: string;
+  /** For people: "REDIS_URL", or the path of the program. */
+  source: string;
+  /** Of our own server, as it is now. */
+  pid(): number | undefined;
+  close(): Promise<void>;
+}
+
+export interface OwnRedisOptions {
+  program: string;
+  home: string;
+  spawn: SpawnServer;
+  log: QueueLog;
+  /** Defaults to a file beside the socket, which goes with it. */
+  logFile?: string | undefined;
+  /** It died and was started again with the data it had. */
+  onRestart?: ((how: string) => void) | undefined;
+  /** It died too often in a minute and is not started again. */
+  onLost?: ((error: AssayError) => void) | undefined;
+}
+
+/** Throws REDIS_UNREACHABLE with its last words when it does not start, REDIS_VERSION when it is too old. */
+export async function startOwnRedis(options: OwnRedisOptions): Promise<RedisServer> {
+  const server = new OwnRedis(options);
+  try {
+    await server.start();
+    return server;
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+class OwnRedis implements RedisServer {
+  readonly address: RedisAddress;
+  readonly source: string;
+  version = '';
+  readonly #options: OwnRedisOptions;
+  readonly #folder: SocketFolder;
+  readonly #logFile: string;
+  #process: ServerHandle | undefined;
+  #deathsMs: number[] = [];
+  #isClosing = false;
+
+  constructor(options: OwnRedisOptions) {
+    this.#options = options;
+    this.source = options.program;
+    this.#folder = makeSocketFolder(options.home);
+    this.address = { path: this.#folder.socket };
+    this.#logFile = options.logFile ?? join(this.#folder.dir, 'redis.log');
+  }
+
+  async start(): Promise<void> {
+    this.#spawn();
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    for (;;) {
+      const problem = await checkRedis(this.address, { timeoutMs: 1_000 }).then(
+        ({ version }) => { this.version = version; },
+        (error: AssayError) => error,
+      );
+      if (problem === undefined) return;
+      if (problem.code !== 'REDIS_UNREACHABLE') throw problem;
+      if (this.#deathsMs.length > 0 || Date.now() > deadline) throw this.#describeDeath();
+      await sleep(POLL_MS);
+    }
+  }
+
+  pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#process?.kill('SIGKILL');
+    await this.#process?.exited;
+    removeSocketFolder(this.#folder);
+  }
+
+  #spawn(): void {
+    const child = this.#options.spawn({ command: [this.#options.program, ...buildArguments(this.#folder)], logFile: this.#logFile });
+    this.#process = child;
+    void child.exited.then(({ code, signal }) => this.#handleDeath(signal ?? `exit code ${code}`));
+  }
+
+  /** Clients connect again by themselves, and the append-only file brings their keys back. */
+  #handleDeath(how: string): void {
+    if (this.#isClosing) return;
+    this.#deathsMs = [...this.#deathsMs.filter((at) => Date.now() - at < RESTART_WINDOW_MS), Date.now()];
+    if (this.version === '') return;
+    if (this.#deathsMs.length > MAX_RESTARTS) {
+      this.#options.onLost?.(this.#describeDeath());
+      return;
+    }
+    this.#options.log.warn({ how }, 'Redis died; starting it again');
+    this.#spawn();
+    this.#options.onRestart?.(how);
+  }
+
+  #describeDeath(): AssayError {
+    return new AssayError('REDIS_UNREACHABLE', { url: this.source, problem: readLastLine(this.#logFile) || 'it does not start' });
+  }
+}
+
+function buildArguments({ socket, data }: SocketFolder): string[] {
+  const settings = {
+    port: '0', unixsocket: socket, unixsocketperm: '700', dir: data, appendonly: 'yes', appendfsync: 'everysec', save: '',
+    'maxmemory-policy': 'noeviction', daemonize: 'no',
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+function readLastLine(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+  } catch {
+    return '';
+  }
+}

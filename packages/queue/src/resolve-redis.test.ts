@@ -1,0 +1,149 @@
+import { existsSync, readdirSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { AssayError } from '@assay/domain';
+import { spawnServer } from '@assay/workers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { python } from '../../../test/support/environment.ts';
+import { isAlive } from '../../../test/support/process-table.ts';
+import { makeLog } from '../../../test/support/quiet-log.ts';
+import { findRedisProgram, startTestRedis } from '../../../test/support/redis-fixture.ts';
+import { makeTempDir } from '../../../test/support/temp-dir.ts';
+import { waitUntil } from '../../../test/support/wait-until.ts';
+import type { RedisServer, SpawnServer } from './own-redis.ts';
+import { type ResolveOptions, resolveRedis } from './resolve-redis.ts';
+import { buildShardJob } from './shard-queue.conformance.ts';
+import { openQueue } from './test-queue.ts';
+
+const spawn: SpawnServer = (program) => spawnServer({ python, ...program });
+
+async function resolve(options: Partial<ResolveOptions> = {}): Promise<RedisServer> {
+  const server = await resolveRedis({ env: {}, home: makeTempDir(), embeddedServer: findRedisProgram(), spawn, log: makeLog(), ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const codeOf = (promise: Promise<unknown>) => promise.then(() => 'none', (error: AssayError) => error.code);
+
+describe('a Redis of our own', () => {
+  test('listens on a private socket only, and is gone with its files after close', async () => {
+    const home = makeTempDir();
+    const server = await resolve({ home });
+    const { path } = server.address as { path: string };
+    expect(path.startsWith(join(home, 'redis'))).toBe(true);
+    expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700);
+    const pid = server.pid() as number;
+    await server.close();
+    expect(isAlive(pid)).toBe(false);
+    expect(readdirSync(join(home, 'redis'))).toEqual([]);
+  });
+
+  test('goes where the path fits when ASSAY_HOME is long', async () => {
+    const home = join(makeTempDir(), 'x'.repeat(90));
+    const { address } = await resolve({ home });
+    const { path } = address as { path: string };
+    expect(path.startsWith(home)).toBe(false);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('killed with -9, idle and busy, comes back at once with its shards', async () => {
+    const restarts: string[] = [];
+    const server = await resolve({ onRestart: (how) => restarts.push(how) });
+    const runId = randomUUID();
+    const queue = await openQueue({ address: server.address as { path: string } }, { runId });
+    await queue.add([0, 1, 2].map((number) => buildShardJob(runId, number)));
+    process.kill(server.pid() as number, 'SIGKILL');
+    await waitUntil('a restart', () => restarts.length === 1);
+    const seen: string[] = [];
+    await queue.consume({ concurrency: 1, run: async ({ shard }) => {
+      seen.push(shard);
+      if (seen.length !== 2) return;
+      process.kill(server.pid() as number, 'SIGKILL');
+      await waitUntil('another', () => restarts.length === 2);
+    } });
+    await waitUntil('the shards', () => seen.length === 3);
+    await waitUntil('an empty queue', async () => { const { waiting, leased } = await queue.counts(); return waiting + leased === 0; });
+    expect(seen).toEqual(['s0000', 's0001', 's0002']);
+    expect(restarts).toEqual(['SIGKILL', 'SIGKILL']);
+  });
+
+  test('that dies again and again is given up with its last words', async () => {
+    let error: AssayError | undefined;
+    const server = await resolve({ onLost: (lost) => { error = lost; } });
+    const found = await waitUntil('the end', () => {
+      if (error === undefined) process.kill(server.pid() as number, 'SIGKILL');
+      return error;
+    });
+    expect(found.code).toBe('REDIS_UNREACHABLE');
+  });
+
+  test('sweeps what a killed process left', async () => {
+    const home = makeTempDir();
+    mkdirSync(join(home, 'redis', 'deadbeef'), { recursive: true });
+    writeFileSync(join(home, 'redis', 'deadbeef', 'owner'), `${process.pid} 1`);
+    mkdirSync(join(home, 'redis', 'being-made'));
+    await resolve({ home });
+    expect(existsSync(join(home, 'redis', 'deadbeef'))).toBe(false);
+    expect(existsSync(join(home, 'redis', 'being-made'))).toBe(true);
+  });
+
+  test('a program on PATH that does not start is passed over', async () => {
+    const dir = makeTempDir();
+    writeFileSync(join(dir, 'redis-server'), '#!/bin/sh\necho "cannot load libssl" >&2\nexit 127\n', { mode: 0o755 });
+    const log = makeLog();
+    const server = await resolve({ env: { PATH: dir }, log });
+    expect(server.source).toBe(findRedisProgram());
+    expect(log.lines.find(({ level }) => level === 'warn')?.fields).toMatchObject({ problem: expect.stringContaining('cannot load libssl') });
+  });
+
+  test('none at all is REDIS_MISSING', async () => {
+    expect(await codeOf(resolve({ embeddedServer: undefined }))).toBe('REDIS_MISSING');
+  });
+});
+
+describe('a Redis that is given', () => {
+  const given = (path: string) => resolve({ env: { REDIS_URL: `unix://${path}` } });
+
+  test('is used as it is', async () => {
+    const redis = await startTestRedis({ isDurable: false });
+    expect(await given(redis.address.path)).toMatchObject({ address: redis.address, source: 'REDIS_URL' });
+  });
+
+  test.each(['allkeys-lru', 'volatile-lru'])('is refused when it evicts keys: %s (Q08)', async (policy) => {
+    const redis = await startTestRedis({ isDurable: false, settings: { maxmemory: '8mb', 'maxmemory-policy': policy } });
+    await expect(given(redis.address.path)).rejects.toMatchObject({ code: 'REDIS_POLICY', details: { policy } });
+  });
+
+  test('is refused when it is full', async () => {
+    const redis = await startTestRedis({ isDurable: false, settings: { maxmemory: '1' } });
+    expect(await codeOf(given(redis.address.path))).toBe('REDIS_FULL');
+  });
+
+  test('is refused when nobody listens, without the password in the message', async () => {
+    const error = await resolve({ env: { REDIS_URL: 'redis://user:geheim@127.0.0.1:1/0' } }).catch((thrown: AssayError) => thrown);
+    expect(error).toMatchObject({ code: 'REDIS_UNREACHABLE' });
+    expect((error as AssayError).message).not.toContain('geheim');
+  });
+
+  test('is refused when its address is none', async () => {
+    expect(await codeOf(resolve({ env: { REDIS_URL: 'localhost:6379' } }))).toBe('REDIS_UNREACHABLE');
+  });
+
+  test('is refused when it is too old', async () => {
+    const dir = makeTempDir();
+    const answers: [RegExp, string][] = [[/info/i, '# Server\r\nredis_version:5.0.7\r\nmaxmemory_policy:noeviction\r\n']];
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (data) => {
+        for (const command of data.toString().split(/\*\d+\r\n/).filter(Boolean)) {
+          const answer = answers.find(([pattern]) => pattern.test(command))?.[1];
+          socket.write(answer === undefined ? '+OK\r\n' : `$${answer.length}\r\n${answer}\r\n`);
+        }
+      });
+    });
+    await new Promise<void>((listening) => server.listen(join(dir, 's'), listening));
+    onTestFinished(() => { server.close(); });
+    await expect(given(join(dir, 's'))).rejects.toMatchObject({ code: 'REDIS_VERSION', details: { version: '5.0.7' } });
+  });
+});

@@ -1,0 +1,76 @@
+// The port through which shards travel from the scheduler to agents. It carries who does what, and no truth about what is
+// done: that lives in the run directory, from which a queue that was lost is filled again.
+import type { ShardId } from '@assay/domain';
+import { z } from 'zod';
+
+/** One attempt of a shard, by ids and ranges only; the prompts stay in the run directory. */
+export const shardJobSchema = z.strictObject({
+  runId: z.string().min(1),
+  epoch: z.int().positive(),
+  shard: z.string().min(1),
+  attempt: z.int().positive(),
+  /** Path relative to the run directory. */
+  orderFile: z.string(),
+  /** Places [begin, end) of the order. */
+  begin: z.int().nonnegative(),
+  end: z.int().nonnegative(),
+});
+export type ShardJob = z.output<typeof shardJobSchema>;
+
+/** Names an attempt within its run. */
+export interface ShardRef {
+  epoch: number;
+  shard: ShardId;
+  attempt: number;
+}
+
+export interface QueueCounts {
+  /** Shards nobody has taken. */
+  waiting: number;
+  /** Shards that a consumer holds, or held when it died. */
+  leased: number;
+  paused: boolean;
+}
+
+export interface ConsumeOptions {
+  /** Leases held at once. */
+  concurrency: number;
+  /**
+   * Runs one attempt. Called once in this consumer for each attempt, however often it is delivered. Resolving acknowledges
+   * it, so store results first; rejecting gives it up. `signal` aborts when the attempt is canceled, when this consumer closes
+   * without draining, and when another consumer has taken the lease over: then nothing more may be committed.
+   */
+  run(job: ShardJob, signal: AbortSignal): Promise<void>;
+  /** A lease ran out, because its holder died or could not renew it; the attempt is delivered again. */
+  onStalled?(ref: ShardRef): void;
+  /** The attempt ended and `run` did not resolve: it threw, or its holders died too often. It is not delivered again. */
+  onGivenUp?(ref: ShardRef, problem: string): void;
+}
+
+export interface ShardConsumer {
+  /**
+   * Takes nothing more, and resolves once nothing runs and the acknowledgements are through, or could not be sent within a
+   * limit. `drain`: lets what runs finish; otherwise aborts it first.
+   */
+  close(drain: boolean): Promise<void>;
+}
+
+export interface ShardQueue {
+  /**
+   * Appends the attempts in order. Resolves when all are queued; waits while Redis is away or full. An attempt that is queued
+   * or leased already is left as it is, so after an outage it is safe to add every open shard again.
+   */
+  add(shards: readonly ShardJob[]): Promise<void>;
+  /** Starts to deliver attempts, each at least once, to one consumer at a time as long as that renews its lease. */
+  consume(options: ConsumeOptions): Promise<ShardConsumer>;
+  counts(): Promise<QueueCounts>;
+  /** Nothing more is delivered to any consumer; what runs goes on. Survives a restart of Redis. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Removes the attempts that wait, and aborts those that run in consumers of this object. A canceled attempt stays so. */
+  cancel(refs: readonly ShardRef[]): Promise<void>;
+  /** Deletes every key of this run. Close the consumers first. */
+  clear(): Promise<void>;
+  /** Closes the consumers without draining, then every connection. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,68 @@
+// The plan as people read it: what lies where, what it will take, and why.
+import { formatBytes } from '@assay/domain';
+
+/** What is shown of a plan. */
+export interface PlanView {
+  device: string;
+  data: number;
+  tensor: number;
+  pipeline: number;
+  maxNumSeqs: number;
+  maxNumBatchedTokens: number;
+  maxModelLen: number;
+  kvCacheBytes: number;
+  enforceEager: boolean;
+  enablePrefixCaching: boolean;
+  dtype: string;
+  threadsPerWorker: number;
+  cpuSets: readonly (readonly number[])[];
+  deviceSets: readonly (readonly string[])[];
+  memoryLimitBytes: number;
+  memory: MemoryView;
+  why: readonly string[];
+}
+
+export interface MemoryView {
+  kind: string;
+  terms: Readonly<Record<string, number>>;
+  totalBytes: number;
+  ruleOfThumbBytes: number;
+  residualBytes: number;
+}
+
+const TERM_NAMES: Readonly<Record<string, string>> = {
+  weights: 'weights', kv: 'KV cache', activation: 'activations', logits: 'logits', promptLogprobs: 'prompt log-probabilities', graphs: 'graphs', context: 'engine',
+};
+const KIND_NAMES: Readonly<Record<string, string>> = { resident: 'resident', address_space: 'address space', device: 'device memory' };
+
+/** A few lines: layout, batch limits, memory by term, and the reasons. */
+export function renderPlan(plan: PlanView): string {
+  return [
+    `plan    ${describeLayout(plan)}, ${plan.dtype}, ${plan.enforceEager ? 'eager' : 'compiled'}`,
+    `batch   max_num_seqs ${plan.maxNumSeqs}, max_num_batched_tokens ${plan.maxNumBatchedTokens}, max_model_len ${plan.maxModelLen}, prefix cache ${plan.enablePrefixCaching ? 'on' : 'off'}`,
+    ...renderMemory(plan),
+    ...plan.why.map((reason, place) => `${place === 0 ? 'why    ' : '       '} - ${reason}`),
+  ].join('\n');
+}
+
+function describeLayout({ device, data, tensor, pipeline, threadsPerWorker, cpuSets, deviceSets }: PlanView): string {
+  const replicas = `${data} ${data === 1 ? 'worker' : 'workers'}`;
+  const ranks = [tensor > 1 ? `tensor ${tensor}` : '', pipeline > 1 ? `pipeline ${pipeline}` : ''].filter((part) => part !== '');
+  const sets = device === 'cpu' ? cpuSets : deviceSets;
+  const places = sets.length > 0 ? [`${device === 'cpu' ? 'cores' : 'devices'} ${sets.map((set) => set.join(',')).join(' | ')}`] : [];
+  const threads = device === 'cpu' ? [`${threadsPerWorker} ${threadsPerWorker === 1 ? 'thread' : 'threads'} each`] : [];
+  return [replicas, ...ranks, ...places, ...threads].join(', ');
+}
+
+function renderMemory({ memory, memoryLimitBytes }: PlanView): string[] {
+  const { logits = 0, promptLogprobs = 0 } = memory.terms;
+  // Of these two only the larger is held at a time, so only it is part of the sum.
+  const hidden = logits < promptLogprobs ? 'logits' : 'promptLogprobs';
+  const terms = Object.entries(memory.terms).filter(([name, bytes]) => bytes > 0 && name !== hidden);
+  const parts = terms.map(([name, bytes]) => `${TERM_NAMES[name] ?? name} ${formatBytes(bytes)}`);
+  if (memory.residualBytes !== 0) parts.push(`learned ${memory.residualBytes > 0 ? '+' : ''}${formatBytes(memory.residualBytes)}`);
+  return [
+    `memory  about ${formatBytes(memory.totalBytes)} of ${formatBytes(memoryLimitBytes)} a worker (${KIND_NAMES[memory.kind] ?? memory.kind}; the rule of thumb says ${formatBytes(memory.ruleOfThumbBytes)})`,
+    `        = ${parts.join(' + ')}`,
+  ];
+}

@@ -1,0 +1,44 @@
+// The probe's verdict: every plan that was tried, and the peak that was predicted beside the one that was measured.
+import { formatBytes } from '@assay/domain';
+import { formatSeconds } from './format-numbers.ts';
+
+export interface ProbeView {
+  rungs: readonly {
+    verdict: 'fits' | 'oom' | 'failed' | 'skipped';
+    seconds: number;
+    predictedBytes: number;
+    measuredBytes?: number | undefined;
+    failure?: { message: string; where?: string | undefined } | undefined;
+    plan: { maxNumSeqs: number; maxNumBatchedTokens: number; memoryLimitBytes: number; why: readonly string[] };
+  }[];
+  seconds: number;
+}
+
+type RungView = ProbeView['rungs'][number];
+
+const VERDICTS: Readonly<Record<RungView['verdict'], (rung: RungView) => string>> = {
+  fits: (rung) => `fits: peak ${comparePeaks(rung)}`,
+  oom: ({ failure }) => `out of memory${failure?.where ? ` (${failure.where})` : ''}${failure ? `: ${firstLine(failure.message)}` : ''}`,
+  failed: ({ failure }) => `failed${failure ? `: ${firstLine(failure.message)}` : ''}`,
+  skipped: (rung) => `not run (probe: false); loaded with a peak of ${comparePeaks(rung)}`,
+};
+
+/** One line a plan tried, the last one's verdict last. */
+export function renderProbe({ rungs, seconds }: ProbeView): string {
+  const lines = rungs.map((rung, place) => {
+    const step = place === 0 ? '' : `${rung.plan.why.at(-1) ?? `rung ${place}`}; `;
+    return `${place === 0 ? 'probe  ' : '       '} ${step}${VERDICTS[rung.verdict](rung)}`;
+  });
+  return [...lines.slice(0, -1), `${lines.at(-1) ?? 'probe   nothing was tried'} (${formatSeconds(seconds)})`].join('\n');
+}
+
+function comparePeaks({ predictedBytes, measuredBytes }: RungView): string {
+  if (measuredBytes === undefined || measuredBytes === 0) return `unknown, ${formatBytes(predictedBytes)} predicted`;
+  const error = predictedBytes / measuredBytes - 1;
+  const sign = error >= 0 ? '+' : '-';
+  return `${formatBytes(measuredBytes)} measured, ${formatBytes(predictedBytes)} predicted (${sign}${Math.abs(error * 100).toFixed(0)} %)`;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]!.slice(0, 200);
+}

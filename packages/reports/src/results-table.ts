@@ -1,0 +1,93 @@
+// The table of scores: lm_eval's columns, and beside each score how much of the task it covers and how many answers were cut.
+import type { MetricRow } from '@assay/protocol';
+import { formatShare } from './format-numbers.ts';
+import { type Column, renderTable } from './text-table.ts';
+
+export interface ResultsTableInput {
+  rows: readonly MetricRow[];
+  /** Requests with a final result and requests rendered, by task. */
+  coverage: Readonly<Record<string, { final: number; rendered: number }>>;
+  /** Share of generated answers that were stopped by their token budget, by task; tasks that generate nothing are left out. */
+  lengthShare: Readonly<Record<string, number>>;
+}
+
+// Above this share of cut answers a score says more about the budget than about the model.
+const CUT_WARNING_SHARE = 0.05;
+
+const COLUMNS: readonly Column[] = [
+  { title: 'Tasks', align: 'left' },
+  { title: 'Version', align: 'right' },
+  { title: 'Filter', align: 'left' },
+  { title: 'n-shot', align: 'right' },
+  { title: 'Metric', align: 'left' },
+  { title: '', align: 'left' },
+  { title: 'Value', align: 'right' },
+  { title: '', align: 'left' },
+  { title: 'Stderr', align: 'right' },
+  { title: 'Coverage', align: 'right' },
+  { title: 'Cut answers', align: 'right' },
+];
+
+/** The table, and below it a line for every warning and every metric that could not be computed. */
+export function renderResultsTable({ rows, coverage, lengthShare }: ResultsTableInput): string {
+  const [tasks, groups] = [rows.filter(({ group }) => !group), rows.filter(({ group }) => group)];
+  const render = (row: MetricRow, place: number, all: readonly MetricRow[]) => renderRow(row, all[place - 1], { coverage, lengthShare });
+  const parts = [renderTable(COLUMNS, tasks.map(render))];
+  if (groups.length > 0) parts.push(renderTable(COLUMNS.map((column, place) => (place === 0 ? { ...column, title: 'Groups' } : column)), groups.map(render)));
+  const notes = [...describeErrors(rows), ...warnOfCoverage(coverage), ...warnOfCutAnswers(lengthShare)];
+  return [...parts, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n');
+}
+
+function renderRow(row: MetricRow, previous: MetricRow | undefined, { coverage, lengthShare }: Pick<ResultsTableInput, 'coverage' | 'lengthShare'>): string[] {
+  const isContinued = previous?.task === row.task;
+  const cut = lengthShare[row.task];
+  return [
+    isContinued ? '' : row.alias,
+    isContinued ? '' : String(row.version),
+    row.filter,
+    String(row.numFewshot),
+    row.metric,
+    renderDirection(row.higherIsBetter),
+    renderValue(row.value),
+    '±',
+    renderStderr(row.stderr),
+    renderCoverage(coverage[row.task]),
+    cut === undefined ? '' : formatShare(cut),
+  ];
+}
+
+function renderDirection(higherIsBetter: boolean | null): string {
+  if (higherIsBetter === null) return '';
+  return higherIsBetter ? '↑' : '↓';
+}
+
+function renderValue(value: MetricRow['value']): string {
+  if (value === null) return 'none';
+  return typeof value === 'number' ? value.toFixed(4) : value;
+}
+
+function renderStderr(stderr: MetricRow['stderr']): string {
+  if (stderr === null) return 'N/A';
+  return typeof stderr === 'number' ? stderr.toFixed(4) : stderr;
+}
+
+function renderCoverage(coverage: { final: number; rendered: number } | undefined): string {
+  if (!coverage) return '';
+  return coverage.rendered === 0 ? 'none' : formatShare(coverage.final / coverage.rendered);
+}
+
+function describeErrors(rows: readonly MetricRow[]): string[] {
+  return rows.filter(({ error }) => error !== undefined).map(({ task, metric, error }) => `! ${task}: ${metric} could not be computed: ${error}`);
+}
+
+function warnOfCoverage(coverage: ResultsTableInput['coverage']): string[] {
+  return Object.entries(coverage)
+    .filter(([, { final, rendered }]) => final < rendered)
+    .map(([task, { final, rendered }]) => `! ${task}: ${rendered - final} of ${rendered} requests have no final result`);
+}
+
+function warnOfCutAnswers(lengthShare: ResultsTableInput['lengthShare']): string[] {
+  return Object.entries(lengthShare)
+    .filter(([, share]) => share > CUT_WARNING_SHARE)
+    .map(([task, share]) => `! ${task}: ${formatShare(share)} of the answers were cut at their token budget; a larger max_gen_toks may change the score`);
+}

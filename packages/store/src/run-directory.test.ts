@@ -1,0 +1,147 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeTempDir } from '../../../test/support/temp-dir.ts';
+import { findRun, openRunDirectory, readRunDirectory, readRunJson, writeConfig } from './run-directory.ts';
+import { readIdentity, settleIdentity } from './run-identity.ts';
+import { cleanModelName, type RunRequest } from './run-location.ts';
+
+const NOW = new Date('2026-03-04T05:06:07.890Z');
+const SETTINGS = { model: 'vllm', model_args: { pretrained: 'org/m', dtype: 'bfloat16' }, tasks: ['a'], seed: 1 };
+
+const ask = (cwd: string, changes: Partial<RunRequest> = {}): RunRequest => ({ outputPath: undefined, cwd, model: 'org/m', settings: SETTINGS, now: NOW, ...changes });
+
+async function open(request: RunRequest) {
+  const run = await openRunDirectory(request);
+  onTestFinished(() => run.close());
+  return run;
+}
+
+/** Opens and closes again, as a run that has ended. */
+async function make(request: RunRequest): Promise<string> {
+  const run = await openRunDirectory(request);
+  run.close();
+  return run.dir;
+}
+
+describe('openRunDirectory', () => {
+  it('makes runs/<time>-<model> without a path, with its folders and header', async () => {
+    const cwd = makeTempDir();
+    const run = await open(ask(cwd));
+    expect(run.dir).toBe(join(cwd, 'runs', '2026-03-04T05-06-07-m'));
+    expect(run.isResumed).toBe(false);
+    expect((await readdir(run.dir)).sort()).toEqual(['logs', 'requests', 'results', 'run.json', 'run.lock', 'run.lock.pid', 'scores']);
+    expect(run.header).toMatchObject({ schema: 1, model: 'org/m', settings: SETTINGS, createdAt: NOW.toISOString() });
+  });
+
+  it('gives twelve starts in one second twelve folders', async () => {
+    const cwd = makeTempDir();
+    const runs = await Promise.all(Array.from({ length: 12 }, () => open(ask(cwd))));
+    expect(new Set(runs.map(({ dir }) => dir)).size).toBe(12);
+    expect(new Set(runs.map(({ header }) => header.id)).size).toBe(12);
+  });
+
+  it('gives one of twelve starts with one path the folder and refuses the others', async () => {
+    const cwd = makeTempDir();
+    const starts = await Promise.allSettled(Array.from({ length: 12 }, () => open(ask(cwd, { outputPath: 'out' }))));
+    const refused = starts.filter((start) => start.status === 'rejected');
+    expect(refused).toHaveLength(11);
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'RUN_BUSY', details: { pid: process.pid } });
+  });
+
+  it('takes DIR where it is new or empty, and resumes this very run there', async () => {
+    const cwd = makeTempDir();
+    await mkdir(join(cwd, 'out'));
+    const dir = await make(ask(cwd, { outputPath: 'out' }));
+    expect(dir).toBe(join(cwd, 'out'));
+    const again = await open(ask(cwd, { outputPath: 'out', now: new Date() }));
+    expect(again).toMatchObject({ dir, isResumed: true, header: { createdAt: NOW.toISOString() } });
+  });
+
+  it('takes up a start that ended before it wrote its header', async () => {
+    const cwd = makeTempDir();
+    const dir = await make(ask(cwd, { outputPath: 'out' }));
+    for (const name of await readdir(dir)) if (!name.startsWith('run.lock')) await rm(join(dir, name), { recursive: true });
+    expect(await make(ask(cwd, { outputPath: 'out' }))).toBe(dir);
+  });
+
+  it('puts another evaluation into DIR/<model>-<digest>, and resumes it there', async () => {
+    const cwd = makeTempDir();
+    const first = await make(ask(cwd, { outputPath: 'out' }));
+    const other = ask(cwd, { outputPath: 'out', model: 'org/n', settings: { ...SETTINGS, model_args: { pretrained: 'org/n' } } });
+    const dir = await make(other);
+    expect(dir).toMatch(new RegExp(`^${first}/n-[0-9a-f]{8}$`));
+    expect(await open(other)).toMatchObject({ dir, isResumed: true });
+  });
+
+  it('leaves a folder with other files alone', async () => {
+    const cwd = makeTempDir();
+    await mkdir(join(cwd, 'out'));
+    await writeFile(join(cwd, 'out', 'notes.txt'), 'mine');
+    expect(basename(await make(ask(cwd, { outputPath: 'out' })))).toMatch(/^m-[0-9a-f]{8}$/);
+    expect(await readFile(join(cwd, 'out', 'notes.txt'), 'utf8')).toBe('mine');
+  });
+
+  it('refuses this evaluation under other settings, naming the fields', async () => {
+    const cwd = makeTempDir();
+    await make(ask(cwd, { outputPath: 'out' }));
+    const settings = { ...SETTINGS, seed: 2, model_args: { pretrained: 'org/m', dtype: 'float16' } };
+    await expect(openRunDirectory(ask(cwd, { outputPath: 'out', settings }))).rejects.toMatchObject({
+      code: 'RUN_DIFFERS', details: { differences: 'model_args.dtype: bfloat16 → float16; seed: 1 → 2' },
+    });
+  });
+
+  it('refuses by name what another schema version wrote', async () => {
+    const cwd = makeTempDir();
+    const dir = await make(ask(cwd, { outputPath: 'out' }));
+    await writeFile(join(dir, 'run.json'), JSON.stringify({ schema: 99, name: 'from the future' }));
+    await expect(openRunDirectory(ask(cwd, { outputPath: 'out' }))).rejects.toMatchObject({ code: 'RUN_VERSION', details: { found: '99', known: 1 } });
+    await expect(readRunDirectory(dir)).rejects.toMatchObject({ code: 'RUN_VERSION' });
+  });
+
+  it('says what is wrong with a path that cannot be written', async () => {
+    const cwd = makeTempDir();
+    await writeFile(join(cwd, 'file'), '');
+    for (const outputPath of ['file', 'file/below', `long/${'x'.repeat(300)}`]) {
+      await expect(openRunDirectory(ask(cwd, { outputPath }))).rejects.toMatchObject({ code: 'OUTPUT_NOT_WRITABLE' });
+    }
+  });
+
+  it.each([['HuggingFaceTB/SmolLM2-135M', 'SmolLM2-135M'], ['/models/a b:c/', 'a_b_c'], ['../..', 'model'], ['', 'model']])('calls the folder of %s %s', (model, name) => {
+    expect(cleanModelName(model)).toBe(name);
+  });
+});
+
+describe('a run that is read', () => {
+  it('is found by path, by folder name and by id', async () => {
+    const cwd = makeTempDir();
+    const { dir, header } = await open(ask(cwd));
+    for (const name of [dir, join('runs', basename(dir)), basename(dir), header.id]) expect((await findRun(name, cwd)).dir).toBe(dir);
+    await expect(findRun('nothing', cwd)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+  });
+
+  it('keeps its configuration without secrets', async () => {
+    const run = await open(ask(makeTempDir()));
+    await writeConfig(run, { model_args: { token: 'hf_abcdefghijklmnopqrstuvwx', dtype: 'float32' }, limit: undefined });
+    expect(await readFile(run.paths.config, 'utf8')).toBe('model_args:\n  token: "[redacted]"\n  dtype: float32\n');
+  });
+
+  it('settles each part of its identity once', async () => {
+    const run = await open(ask(makeTempDir()));
+    expect(await readIdentity(run)).toEqual({});
+    await settleIdentity(run, 'semantic', { weights: 'w', tasks: { a: 'd' } });
+    await settleIdentity(run, 'numeric', { dtype: 'float32', seed: undefined });
+    await settleIdentity(run, 'semantic', { tasks: { a: 'd' }, weights: 'w' });
+    await settleIdentity(run, 'numeric', { dtype: 'float32' });
+    await expect(settleIdentity(run, 'semantic', { weights: 'w', tasks: { a: 'e' } })).rejects.toMatchObject({
+      code: 'RUN_DIFFERS', details: { differences: 'tasks.a: d → e' },
+    });
+  });
+
+  it('names a JSON file that is broken', async () => {
+    const run = await open(ask(makeTempDir()));
+    expect(await readRunJson(run.paths.plan)).toBeUndefined();
+    await writeFile(run.paths.plan, '{');
+    await expect(readRunJson(run.paths.plan)).rejects.toMatchObject({ code: 'RESULTS_DAMAGED', details: { file: run.paths.plan } });
+  });
+});

@@ -1,0 +1,125 @@
+// A run directory, open for writing (with its lock) or for reading (without). It is the system of record of its run.
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AssayError, redactSecrets } from '@assay/domain';
+import { stringify } from 'yaml';
+import { writeFileAtomic } from './atomic-file.ts';
+import { checkWritable, toDiskError } from './disk.ts';
+import { digestOf, type JsonObject } from './identity.ts';
+import { type FileLock, lockFile, tryLockFile } from './lock-file.ts';
+import { readRunHeader, RUN_SCHEMA_VERSION, type RunHeader, writeRunHeader } from './run-header.ts';
+import { type RunLocation, type RunRequest, resolveRunDirectory } from './run-location.ts';
+import { buildRunPaths, type RunPaths } from './run-paths.ts';
+
+const HEADER_WAITS = 100;
+const HEADER_WAIT_MS = 20;
+
+export interface RunDirectory {
+  dir: string;
+  header: RunHeader;
+  paths: RunPaths;
+}
+
+export interface OpenRunDirectory extends RunDirectory {
+  isResumed: boolean;
+  /** Gives the lock back. */
+  close(): void;
+}
+
+/**
+ * Chooses, makes and locks a run's directory and writes run.json where it is new.
+ * Throws RUN_BUSY, RUN_DIFFERS, RUN_VERSION, OUTPUT_NOT_WRITABLE or DISK_FULL.
+ */
+export async function openRunDirectory(request: RunRequest): Promise<OpenRunDirectory> {
+  const location = await resolveRunDirectory(request);
+  await checkWritable(location.dir);
+  const paths = buildRunPaths(location.dir);
+  if (location.header) return makeOpen(location.dir, location.header, await lockFile(paths.lock), true);
+  const attempt = await tryLockFile(paths.lock);
+  if (!attempt.lock) return waitForHeader(location, request, attempt.holderPid);
+  try {
+    // Between our look and our lock another start may have made it its own.
+    if (await readRunHeader(location.dir)) {
+      attempt.lock.release();
+      return openRunDirectory(request);
+    }
+    await prepareFolders(location.dir);
+    const header = buildHeader(request);
+    await writeRunHeader(location.dir, header);
+    return makeOpen(location.dir, header, attempt.lock, false);
+  } catch (error) {
+    attempt.lock.release();
+    throw toDiskError(error, location.dir);
+  }
+}
+
+/** For commands that only look. Throws RUN_NOT_FOUND or RUN_VERSION. */
+export async function readRunDirectory(dir: string): Promise<RunDirectory> {
+  const header = await readRunHeader(dir);
+  if (!header) throw new AssayError('RUN_NOT_FOUND', { dir });
+  return { dir, header, paths: buildRunPaths(dir) };
+}
+
+/** RUN on a command line: a path, or the id or folder name of a run in runs/. */
+export async function findRun(run: string, cwd: string): Promise<RunDirectory> {
+  const dir = resolve(cwd, run);
+  if (await readRunHeader(dir)) return readRunDirectory(dir);
+  const parent = resolve(cwd, 'runs');
+  for (const name of await readdir(parent).catch(() => [])) {
+    const header = await readRunHeader(join(parent, name)).catch(() => undefined);
+    if (header && (name === run || header.id === run)) return readRunDirectory(join(parent, name));
+  }
+  throw new AssayError('RUN_NOT_FOUND', { dir });
+}
+
+/** config.yaml: the composed configuration without secrets. Written at each start, since settings outside the identity may change. */
+export async function writeConfig(run: RunDirectory, config: object): Promise<void> {
+  await writeFileAtomic(run.paths.config, stringify(redactSecrets(JSON.parse(JSON.stringify(config)) as JsonObject)));
+}
+
+/** Writes one of the run's JSON files, for people to read as well. */
+export async function writeRunJson(path: string, value: unknown): Promise<void> {
+  await writeFileAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Reads one of the run's JSON files; undefined where that stage has not been reached. */
+export async function readRunJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: 'not JSON' });
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function waitForHeader(location: RunLocation, request: RunRequest, holderPid: number | undefined): Promise<OpenRunDirectory> {
+  for (let wait = 0; wait < HEADER_WAITS; wait += 1) {
+    if (await readRunHeader(location.dir)) return openRunDirectory(request);
+    await sleep(HEADER_WAIT_MS);
+  }
+  throw new AssayError('RUN_BUSY', { dir: location.dir, pid: holderPid ?? 'unknown' });
+}
+
+async function prepareFolders(dir: string): Promise<void> {
+  const paths = buildRunPaths(dir);
+  for (const folder of [paths.requestsDir, paths.resultsDir, paths.scoresDir, paths.logsDir]) await mkdir(folder, { recursive: true });
+}
+
+function buildHeader({ model, settings, now }: RunRequest): RunHeader {
+  const time = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+  return {
+    schema: RUN_SCHEMA_VERSION,
+    id: `${time}-${randomBytes(4).toString('hex')}`,
+    createdAt: now.toISOString(),
+    model,
+    settingsDigest: digestOf(settings),
+    settings: { ...settings },
+  };
+}
+
+function makeOpen(dir: string, header: RunHeader, lock: FileLock, isResumed: boolean): OpenRunDirectory {
+  return { dir, header, paths: buildRunPaths(dir), isResumed, close: () => lock.release() };
+}

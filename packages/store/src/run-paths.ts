@@ -1,0 +1,64 @@
+// The one place that knows what a run directory's files are called. docs/run-directory.md describes each.
+import { join } from 'node:path';
+
+/** Every fixed name in a run directory. Folders end in "Dir". */
+export const RUN_FILES = {
+  header: 'run.json',
+  lock: 'run.lock',
+  config: 'config.yaml',
+  identity: 'identity.json',
+  events: 'events.ndjson',
+  plan: 'plan.json',
+  probe: 'probe.json',
+  engine: 'engine.json',
+  rendered: 'requests/rendered.json',
+  manifest: 'manifest.json',
+  requestsDir: 'requests',
+  index: 'requests/index.bin',
+  tokens: 'requests/tokens.bin',
+  parameters: 'requests/params.json',
+  documents: 'requests/docs.ndjson',
+  resultsDir: 'results',
+  scoresDir: 'scores',
+  rescoresDir: 'rescores',
+  logsDir: 'logs',
+  log: 'logs/run.ndjson',
+} as const;
+
+export type RunFile = keyof typeof RUN_FILES;
+export type RunPaths = Readonly<Record<RunFile, string>>;
+
+export interface AttemptKey {
+  epoch: number;
+  shard: string;
+  attempt: number;
+}
+
+export function buildRunPaths(dir: string): RunPaths {
+  return Object.fromEntries(Object.entries(RUN_FILES).map(([name, file]) => [name, join(dir, file)])) as RunPaths;
+}
+
+/** "1-s0007-2": epoch, shard, attempt. */
+export function formatAttempt({ epoch, shard, attempt }: AttemptKey): string {
+  return `${epoch}-${shard}-${attempt}`;
+}
+
+export function resultsFileName(key: AttemptKey): string {
+  return `${formatAttempt(key)}.ndjson`;
+}
+
+/** The attempt whose results a file holds; undefined for any other file. */
+export function parseResultsFileName(name: string): AttemptKey | undefined {
+  const match = /^(\d+)-(s[\d.]+)-(\d+)\.ndjson$/.exec(name);
+  return match ? { epoch: Number(match[1]), shard: match[2] as string, attempt: Number(match[3]) } : undefined;
+}
+
+/** requests/order-<epoch>.bin, relative to the run directory: u32 little-endian rows, which shards are ranges of. */
+export function orderFile(epoch: number): string {
+  return `${RUN_FILES.requestsDir}/order-${epoch}.bin`;
+}
+
+/** The log of one worker process. */
+export function workerLogFile(worker: string): string {
+  return `${RUN_FILES.logsDir}/${worker}.log`;
+}

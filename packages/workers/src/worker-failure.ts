@@ -1,0 +1,61 @@
+// Why a worker did not do what it was asked: it said so, it ended, or the request was withdrawn.
+import { AssayError, ERRORS, type ErrorCode } from '@assay/domain';
+import type { Failure } from '@assay/protocol';
+import type { LogTail } from './log-tail.ts';
+import type { RawExit } from './spawn-guarded.ts';
+
+export interface ExitInfo extends RawExit {
+  /** For people: "exit code 1", "SIGSEGV", "ended by Assay: no progress for 300 s". */
+  how: string;
+  /** Set when this process ended it on purpose. */
+  reason?: string;
+  firstError: string;
+  /** Its last 100 lines of output. */
+  tail: string[];
+  logFile: string;
+}
+
+export class WorkerFailure extends Error {
+  readonly kind: 'failed' | 'ended' | 'withdrawn';
+  readonly role: string;
+  readonly logFile: string;
+  /** What the worker said (kind "failed"). */
+  readonly failure: Failure | undefined;
+  /** How it ended (kind "ended"). */
+  readonly exit: ExitInfo | undefined;
+
+  constructor(fields: { kind: WorkerFailure['kind']; role: string; logFile: string; failure?: Failure; exit?: ExitInfo }) {
+    super(describe(fields));
+    this.name = 'WorkerFailure';
+    this.kind = fields.kind;
+    this.role = fields.role;
+    this.logFile = fields.logFile;
+    this.failure = fields.failure;
+    this.exit = fields.exit;
+  }
+
+  /** As an entry of the error table: the worker's own code where it named one, else WORKER_CRASHED. */
+  toAssayError(): AssayError {
+    const { code, details } = this.failure ?? {};
+    if (code !== undefined && Object.hasOwn(ERRORS, code)) {
+      return new AssayError(code as ErrorCode, { log: this.logFile, ...details }, { cause: this });
+    }
+    const how = this.exit?.how ?? this.failure?.class ?? this.kind;
+    return new AssayError('WORKER_CRASHED', { role: this.role, how, problem: this.message, log: this.logFile }, { cause: this });
+  }
+}
+
+const SIGKILL_HINT = 'SIGKILL, not sent by Assay: often the kernel ran out of memory';
+
+export function describeExit(exit: RawExit, reason: string | undefined, log: LogTail & { logFile: string }): ExitInfo {
+  const raw = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
+  const how = reason !== undefined ? `ended by Assay: ${reason}` : exit.signal === 'SIGKILL' ? SIGKILL_HINT : raw;
+  const base = { ...exit, how, firstError: log.firstError, tail: log.lines, logFile: log.logFile };
+  return reason === undefined ? base : { ...base, reason };
+}
+
+function describe({ kind, failure, exit }: { kind: string; failure?: Failure; exit?: ExitInfo }): string {
+  if (failure !== undefined) return failure.message;
+  if (exit !== undefined) return exit.firstError || 'it said nothing';
+  return kind;
+}

@@ -1,0 +1,3 @@
+"""Ends at once, before it says anything."""
+
+raise SystemExit(7)

@@ -1,0 +1,7 @@
+"""Reads commands and never answers."""
+
+from speak import commands, hello
+
+hello()
+for _ in commands():
+    pass

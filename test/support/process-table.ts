@@ -1,0 +1,27 @@
+// Which processes live, from /proc. A zombie has ended; it only waits for its parent to look.
+import { readdirSync, readFileSync } from 'node:fs';
+
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z';
+  } catch {
+    return false;
+  }
+}
+
+/** Pids of living processes whose command line or environment holds `mark`. */
+export function findProcesses(mark: string): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && isAlive(pid) && [`cmdline`, `environ`].some((file) => readQuietly(`/proc/${pid}/${file}`).includes(mark)));
+}
+
+function readQuietly(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
