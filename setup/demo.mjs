@@ -4,7 +4,8 @@ import { runForeground } from './foreground.mjs';
 import { cloneDir } from './home.mjs';
 
 export function runDemo({ demoModel }, args) {
-  const command = ['run', '--config', path.join('tasks', 'demo.yaml'), '--model_args', `pretrained=${demoModel}`];
+  const model = `pretrained=${demoModel},dtype=bfloat16,max_model_len=4096`;
+  const command = ['run', '--config', path.join('tasks', 'demo.yaml'), '--model_args', model];
   if (!args.some((arg) => /^--output[_-]path(=|$)/.test(arg))) command.push('--output_path', freshDirectory());
   return runForeground(path.join(cloneDir, 'assay'), [...command, ...args], { cwd: cloneDir });
 }

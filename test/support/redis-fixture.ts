@@ -41,13 +41,17 @@ export async function startTestRedis({ settings = {}, isDurable = true }: TestRe
       await server.exited;
     },
     async start() {
-      server = spawnServer({ python, command, logFile: join(dir, 'redis.log') });
+      server = spawnProgram({ command, logFile: join(dir, 'redis.log') });
       await waitUntil('Redis', () => accepts(path));
     },
   };
   onTestFinished(() => redis.kill());
   await redis.start();
   return redis;
+}
+
+export function spawnProgram({ command, logFile }: { command: readonly string[]; logFile: string }): ServerProcess {
+  return spawnServer({ python, command, logFile });
 }
 
 export function findRedisProgram(): string {

@@ -1,6 +1,6 @@
 // Whatever was thrown becomes two lines for people (what happened, what to do), one JSON object for programs that asked for
 // it with --json, and the exit code of the error table. Only a defect shows its stack.
-import { type AssayError, redactText, toAssayError } from '@assay/domain';
+import { type AssayError, redactSecrets, redactText, toAssayError } from '@assay/domain';
 import type { Surroundings } from './surroundings.ts';
 
 export function reportError(thrown: unknown, { argv, stdout, stderr, env }: Surroundings): number {
@@ -22,7 +22,7 @@ export interface ErrorReport {
 
 export function describeError(error: AssayError): ErrorReport {
   const { code, kind, message, remedy, details } = error;
-  return { code, kind, what: redactText(message), remedy: redactText(remedy), details };
+  return { code, kind, what: redactText(message), remedy: redactText(remedy), details: redactSecrets(details) };
 }
 
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0';

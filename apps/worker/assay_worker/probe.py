@@ -19,6 +19,8 @@ DECODE_PROMPT_TOKENS = 8
 # A prefill and one decode step: what a longer generation adds lies in the KV cache, which is allocated already.
 DECODE_TOKENS = 2
 
+PROMPTS_PER_PART = 4096
+
 
 @dataclass
 class ProbeReport:
@@ -73,7 +75,7 @@ def build_dummy(
     return EngineRequest(
         id=f"probe-{number}-{part}-{place}",
         kind=step.kind,
-        tokens=spread_tokens(length, engine.limits.vocab_size, salt=(number * 2 + part) * 100_003 + place),
+        tokens=spread_tokens(length, engine.limits.vocab_size, salt=(2 * number + part) * PROMPTS_PER_PART + place),
         context_tokens=max(1, length - step.continuation_tokens),
         new_token_budget=DECODE_TOKENS,
         parameters={**parameters, "ignore_eos": True, "stop": []} if parameters else {"temperature": 0, "ignore_eos": True},
@@ -82,8 +84,8 @@ def build_dummy(
 
 
 def spread_tokens(length: int, vocab_size: int, salt: int) -> list[int]:
-    """Spread over the vocabulary and different from the first token on, so that the prefix cache is of no help."""
-    return [(salt * 7919 + place * 104_729 + 1) % vocab_size for place in range(length)]
+    """Spread over the vocabulary, and with each salt another start and another stride, so that the prefix cache is of no help."""
+    return [(salt + place * (104_729 + 2 * salt)) % vocab_size for place in range(length)]
 
 
 def choose_heaviest(parameter_sets: list[dict[str, Any]]) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from assay_worker.protocol import read_message, worker_events
 from assay_worker.requests import INDEX_COLUMNS, INDEX_MAGIC, INDEX_VERSION
 
 PACKAGE_ROOT = Path(__file__).parents[1]
+# Gives the descriptor its number and becomes the worker.
+LAUNCH = "import os,sys;d=int(sys.argv[1]);d==3 or os.dup2(d,3);d==3 or os.close(d);"
+LAUNCH += "os.execv(sys.executable,[sys.executable,'-m','assay_worker',sys.argv[2]])"
 KIND_NUMBERS = {"loglikelihood": 0, "loglikelihood_rolling": 1, "generate_until": 2}
 
 
@@ -83,7 +86,7 @@ class WorkerProcess:
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         read_end, write_end = os.pipe()
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$0" -m assay_worker {role} 3>&{write_end} {write_end}>&-', sys.executable],
+            [sys.executable, "-c", LAUNCH, str(write_end), role],
             stdin=subprocess.PIPE, stdout=self.log, stderr=self.log, pass_fds=[write_end], start_new_session=True,
             env={**os.environ, "PYTHONPATH": str(PACKAGE_ROOT), **environment},
         )  # fmt: skip
@@ -162,3 +165,19 @@ def wait_until(condition: Any, timeout_seconds: float = 10) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+class RecordingChannel:
+    """Stands where the pipe would be, for tests that run the serving loop in their own process."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def send(self, message: Any) -> None:
+        self.events.append(message)
+
+    def results(self) -> dict[int, Any]:
+        return {result.row: result for event in self.events if event.type == "results" for result in event.results}
+
+    def done(self) -> list[Any]:
+        return [event for event in self.events if event.type == "shard_done"]

@@ -47,6 +47,7 @@ export const ERRORS = define({
   RUN_DIFFERS: { kind: 'usage', what: '{dir} holds a run of another configuration: {differences}', remedy: 'Choose another --output_path, or give the same settings to resume it.' },
   RUN_BUSY: { kind: 'usage', what: '{dir} is in use by another process (pid {pid})', remedy: 'Wait for it to end, or choose another --output_path.' },
   RUN_NOT_FOUND: { kind: 'usage', what: 'no run at {dir}', remedy: 'Give the path of a run directory; `assay run` prints it.' },
+  SCORES_MISSING: { kind: 'usage', what: '{dir} has no scores yet: the run is {state}', remedy: '`assay status` shows how far it is; the same command completes it.' },
   RUN_VERSION: { kind: 'usage', what: '{dir} was written with schema version {found}, this build reads {known}', remedy: 'Use the version of Assay that wrote it.' },
   RESULTS_DAMAGED: { kind: 'usage', what: '{file}:{line}: {problem}', remedy: 'The file was changed after it was written; restore it, or delete it to run its requests again.' },
   PLAN_IMPOSSIBLE: { kind: 'usage', what: 'the plan cannot be run: {problem}', remedy: '{instead}' },

@@ -23,7 +23,7 @@ const at = (row: number[], column: number): number => row[column] ?? 0;
 
 const simplify = (name: string): string => name.toLowerCase().replaceAll('-', '_');
 
-/** Up to `count` of `known`, nearest first: within a third of the length in edits, or one name contains the other. */
+/** Up to `count` of `known`, nearest first: few edits away, or one name contains the other. */
 export function findNearest(name: string, known: Iterable<string>, count = 3): string[] {
   const wanted = simplify(name);
   const scored: { candidate: string; edits: number }[] = [];
@@ -31,12 +31,14 @@ export function findNearest(name: string, known: Iterable<string>, count = 3): s
     const other = simplify(candidate);
     const edits = countEdits(wanted, other);
     const contains = Math.min(wanted.length, other.length) >= 4 && (wanted.includes(other) || other.includes(wanted));
-    const isNear = contains || edits <= Math.max(1, Math.floor(wanted.length / 3));
+    const isNear = contains || edits <= allowedEdits(wanted.length);
     if (isNear) scored.push({ candidate, edits: contains ? edits / 2 : edits });
   }
   scored.sort((a, b) => a.edits - b.edits || (a.candidate < b.candidate ? -1 : 1));
   return scored.slice(0, count).map((entry) => entry.candidate);
 }
+
+const allowedEdits = (length: number): number => (length < 4 ? 1 : Math.max(2, Math.floor(length / 3)));
 
 /** "Did you mean a, b or c?", or `otherwise` where nothing is near. */
 export function suggestNearest(name: string, known: Iterable<string>, otherwise: string): string {

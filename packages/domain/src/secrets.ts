@@ -44,8 +44,8 @@ export function redactText(text: string): string {
   const known = SECRET_TEXTS.reduce((clean, form) => clean.replace(form, (_, kept: unknown) => (
     typeof kept === 'string' ? `${kept}${REDACTED}${kept.endsWith('://') ? '@' : ''}` : REDACTED
   )), text);
-  return known.replace(KEY_AND_VALUE, (whole, quote: string, key: string, equals: string, value: string) => (
-    isSecretKey(key) && !value.startsWith('[redacted') && isTextual(value) ? `${quote}${key}${quote}${equals}${REDACTED}` : whole
+  return known.replace(KEY_AND_VALUE, (whole, ...[quote, key, equals, value]: string[]) => (
+    isSecretKey(key as string) && isTextual(value as string) ? `${quote}${key}${quote}${equals}${REDACTED}` : whole
   ));
 }
 
@@ -81,6 +81,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
+/** False for flags, numbers and what has been redacted already. */
 function isTextual(value: string): boolean {
-  return !/^(true|false|null|none|\d+(\.\d+)?)$/i.test(value);
+  return !/^(true|false|null|none|\d+(\.\d+)?|\[redacted.*)$/i.test(value);
 }

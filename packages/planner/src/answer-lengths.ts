@@ -1,38 +1,65 @@
-// How long this run's answers turn out, per task. Answers still being written count: the first to end are the short ones.
+// How long this run's answers turn out, per task, as a share of what was expected. Answers still being written count too: the
+// first to end are the short ones.
 
-interface TaskAnswers {
+interface Answers {
   finished: number;
   newTokens: number;
-  budget: number;
+  expectedTokens: number;
 }
 
-// The expectation from history or the budget weighs as much as this many finished answers.
+/** Generations in the engine. */
+export interface RunningAnswers {
+  running: number;
+  newTokens: number;
+}
+
+// What other tasks' answers suggest weighs as much as this many answers of the task's own.
 const PRIOR_ANSWERS = 4;
 
 export class AnswerLengths {
-  readonly #tasks = new Map<number, TaskAnswers>();
-  #newTokens = 0;
-  #budget = 0;
+  readonly #tasks = new Map<number, Answers>();
+  readonly #all: Answers = { finished: 0, newTokens: 0, expectedTokens: 0 };
+  #shareSum = 0;
+  #shareSquares = 0;
 
   /** Notes a finished answer and what was expected of it. */
-  finish(task: number, newTokens: number, expected: number): void {
-    const answers = this.#tasks.get(task) ?? { finished: 0, newTokens: 0, budget: 0 };
-    this.#tasks.set(task, { finished: answers.finished + 1, newTokens: answers.newTokens + newTokens, budget: answers.budget + expected });
-    this.#newTokens += newTokens;
-    this.#budget += expected;
+  finish(task: number, newTokens: number, expectedTokens: number): void {
+    const answers = this.#tasks.get(task) ?? { finished: 0, newTokens: 0, expectedTokens: 0 };
+    this.#tasks.set(task, answers);
+    for (const sums of [answers, this.#all]) {
+      sums.finished += 1;
+      sums.newTokens += newTokens;
+      sums.expectedTokens += expectedTokens;
+    }
+    const share = newTokens / Math.max(1, expectedTokens);
+    this.#shareSum += share;
+    this.#shareSquares += share ** 2;
+  }
+
+  /** Tokens that `requests` unfinished answers of `task` will probably take, of the `expectedTokens` at most. */
+  expect(task: number, open: { requests: number; newTokens: number }, running: RunningAnswers): number {
+    const { finished, newTokens, expectedTokens } = this.#all;
+    if (newTokens === 0 || open.requests === 0) return open.newTokens;
+    const correction = this.#correctForRunning(running);
+    const answers = this.#tasks.get(task);
+    // Of a task without answers yet: between the others' share of their budget and their length.
+    const byShare = (newTokens * correction * open.newTokens) / expectedTokens;
+    const byLength = (newTokens * correction * open.requests) / finished;
+    const byOthers = Math.min(open.newTokens, (byShare + byLength) / 2);
+    if (!answers) return byOthers;
+    const ownTokens = (answers.newTokens * correction * open.newTokens) / answers.expectedTokens;
+    const ownWeight = answers.finished / (answers.finished + PRIOR_ANSWERS);
+    return Math.min(open.newTokens, ownWeight * ownTokens + (1 - ownWeight) * byOthers);
   }
 
   /**
-   * Share of the expected tokens that an unfinished answer of `task` will probably take. `unfinishedTokens` have been written
-   * for answers that have not ended; adding them to the finished ones corrects for long answers ending last.
+   * By how much the mean of the finished answers is too short. Each place in the batch writes one answer after the other, a
+   * renewal process: n answers and t tokens later the mean is about t / (n + (1 - c²) / 2), c being the coefficient of variation.
    */
-  shareOf(task: number, unfinishedTokens: number): number {
-    if (this.#budget === 0 || this.#newTokens === 0) return 1;
-    const censoring = 1 + unfinishedTokens / this.#newTokens;
-    const overall = Math.min(1, (this.#newTokens * censoring) / this.#budget);
-    const answers = this.#tasks.get(task);
-    if (!answers) return overall;
-    const priorBudget = (PRIOR_ANSWERS * answers.budget) / answers.finished;
-    return Math.min(1, (answers.newTokens * censoring + overall * priorBudget) / (answers.budget + priorBudget));
+  #correctForRunning({ running, newTokens }: RunningAnswers): number {
+    const { finished } = this.#all;
+    const mean = this.#shareSum / finished;
+    const variation = mean > 0 ? Math.min(1, Math.max(0, this.#shareSquares / finished / mean ** 2 - 1)) : 1;
+    return (1 + newTokens / this.#all.newTokens) / (1 + (running * (1 - variation)) / 2 / finished);
   }
 }

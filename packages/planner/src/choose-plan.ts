@@ -72,10 +72,12 @@ interface LimitInput {
   ranks: number;
 }
 
-function resolveLimit({ input: { limits, node }, device, gpuMemoryBytes, data, ranks }: LimitInput): { bytes: number; kind: MemoryKind } {
+function resolveLimit({ input: { limits, node, determinism }, device, gpuMemoryBytes, data, ranks }: LimitInput): { bytes: number; kind: MemoryKind } {
   if (device === 'cuda') return { bytes: gpuMemoryBytes, kind: 'device' };
-  // A limit is each worker's; without one, replicas and their ranks share what the node has.
-  if (limits.memory === undefined) return { bytes: Math.floor(node.memoryBytes / (data * ranks)), kind: 'resident' };
+  // A limit is each worker's; without one, replicas and their ranks share what the node has. Where results may not depend on the
+  // number of replicas, neither may the share, which sizes the cache.
+  const shares = determinism === 'fast' ? data * ranks : Math.max(data * ranks, node.cpus.length);
+  if (limits.memory === undefined) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
   return { bytes: limits.memory, kind: limits.kind === 'cgroup' ? 'resident' : 'address_space' };
 }
 

@@ -59,13 +59,19 @@ export function allowedTensorSizes(facts: ShapeFacts, most: number): number[] {
 export function requireDivisible(facts: ShapeFacts, { tensor, pipeline }: { tensor: number; pipeline: number }): void {
   const problem = refuseTensor(facts, tensor);
   if (problem !== undefined) {
-    // All sizes, also beyond the devices of this node: they are a property of the model.
-    const valid = allowedTensorSizes(facts, Math.max(facts.heads, 1)).join(', ');
-    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `tensor=${tensor}: ${problem}`, instead: `Valid for this model: tensor=${valid}.` });
+    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `tensor=${tensor}: ${problem}`, instead: describeValidSizes(facts) });
   }
   if (facts.layers > 0 && pipeline > facts.layers) {
     throw new AssayError('PLAN_IMPOSSIBLE', { problem: `pipeline=${pipeline}: the model has ${facts.layers} layers`, instead: `Choose at most ${facts.layers} stages.` });
   }
+}
+
+/** All sizes, also beyond the devices of this node: they are a property of the model. */
+function describeValidSizes(facts: ShapeFacts): string {
+  const byHeads = Array.from({ length: Math.max(1, facts.heads) }, (_, index) => index + 1).filter((tensor) => facts.heads % tensor === 0);
+  const byShape = byHeads.filter((tensor) => refuseTensor(facts, tensor) === undefined);
+  const others = byShape.length < byHeads.length ? `; its other dimensions leave ${byShape.join(', ')}` : '';
+  return `Valid by its ${facts.heads} heads: tensor=${byHeads.join(', ')}${others}.`;
 }
 
 export interface Layout {

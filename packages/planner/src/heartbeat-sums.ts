@@ -6,10 +6,10 @@ type Beat = Pick<Heartbeat, 'steps' | 'promptTokens' | 'newTokens' | 'runningReq
 
 interface WorkerSums {
   last: Beat;
+  steps: number;
   promptTokens: number;
   newTokens: number;
-  /** Tokens by steps: every running sequence makes one in each. */
-  steppedTokens: number;
+  sequenceSteps: number;
 }
 
 const NO_BEAT: Beat = { steps: 0, promptTokens: 0, newTokens: 0, runningRequests: 0 };
@@ -19,22 +19,25 @@ export class HeartbeatSums {
 
   /** Notes the latest heartbeat of replica number `replica`. */
   note(replica: number, beat: Beat): void {
-    const sums = this.#workers.get(replica) ?? { last: beat, promptTokens: 0, newTokens: 0, steppedTokens: 0 };
+    const sums = this.#workers.get(replica) ?? { last: NO_BEAT, steps: 0, promptTokens: 0, newTokens: 0, sequenceSteps: 0 };
     const last = beat.steps < sums.last.steps ? NO_BEAT : sums.last;
     sums.promptTokens += Math.max(0, beat.promptTokens - last.promptTokens);
     sums.newTokens += Math.max(0, beat.newTokens - last.newTokens);
-    sums.steppedTokens += (beat.steps - last.steps) * Math.min(beat.runningRequests, last.runningRequests);
+    sums.steps += beat.steps - last.steps;
+    // A sequence that came or went between two beats took part in about half of the steps.
+    sums.sequenceSteps += ((beat.steps - last.steps) * (beat.runningRequests + last.runningRequests)) / 2;
     sums.last = beat;
     this.#workers.set(replica, sums);
   }
 
-  /** The workers' answers so far; where a worker counts tokens only when a request ends, its steps tell of the rest. */
   counters(): EngineCounters {
     const all = [...this.#workers.values()];
     const sum = (valueOf: (sums: WorkerSums) => number) => all.reduce((total, sums) => total + valueOf(sums), 0);
     return {
+      steps: sum(({ steps }) => steps),
       promptTokens: sum(({ promptTokens }) => promptTokens),
-      newTokens: sum(({ newTokens, steppedTokens }) => Math.max(newTokens, steppedTokens)),
+      newTokens: sum(({ newTokens }) => newTokens),
+      sequenceSteps: sum(({ sequenceSteps }) => sequenceSteps),
       runningRequests: sum(({ last }) => last.runningRequests),
     };
   }

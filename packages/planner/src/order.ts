@@ -8,7 +8,7 @@ import { groupRequests, longestOfGroups, type RequestGroups } from './request-gr
 import { allRows, expectedLengths, GENERATE, longestLengths, type ExpectedNewTokens } from './request-lengths.ts';
 
 /** Recorded in the manifest; changes whenever the same requests could come out in another order. */
-export const orderRule = 'longest-first/1: kinds apart, prefix groups by longest member, few-shot heads contiguous beyond half of the KV cache';
+export const orderRule = 'longest-first/1: generation first, kinds apart, prefix groups by longest member, few-shot heads contiguous beyond half of the KV cache';
 
 export interface OrderOptions {
   kvCacheTokens: number;
@@ -114,10 +114,14 @@ function keepHeadsTogether({ order, rows, index, groups, groupLength, kvCacheTok
   return sortStable(sortStable(order, headNumber), bucketLength);
 }
 
-/** The kind that holds the longest request goes first; equal ones in the order of their numbers. */
+/**
+ * Generation goes first, then the kind that holds the longest request. How long answers get is known only once they are made,
+ * so the time that is left can be told early, and scored prompts fill the batch while the last long answers run out.
+ */
 function rankKinds(rows: Uint32Array, kind: Uint32Array, longest: Uint32Array): number[] {
   const longestOf = REQUEST_KINDS.map(() => -1);
   for (const row of rows) longestOf[kind[row]!] = Math.max(longestOf[kind[row]!]!, longest[row]!);
+  longestOf[GENERATE] = LARGEST;
   const sorted = REQUEST_KINDS.map((_, number) => number).sort((a, b) => longestOf[b]! - longestOf[a]! || a - b);
   return REQUEST_KINDS.map((_, number) => sorted.indexOf(number));
 }

@@ -74,7 +74,9 @@ function decideEager({ device, facts, layout, wishes, determinism, workload }: B
     why.push('eager: in isolated the choice may not depend on how much work there is');
     return true;
   }
-  const scale = (facts.parameters || MEASURED.parameters) / MEASURED.parameters / ((layout.threadsPerWorker * layout.data) / MEASURED.threads);
+  // In strict the number of replicas may not decide: it belongs to no identity.
+  const threads = layout.threadsPerWorker * (determinism === 'strict' ? 1 : layout.data);
+  const scale = ((facts.parameters || MEASURED.parameters) / MEASURED.parameters) * (MEASURED.threads / threads);
   const decodeSeconds = (workload.newTokens * scale) / MEASURED.eagerTokensPerSecond;
   const savedSeconds = decodeSeconds * (1 - MEASURED.eagerTokensPerSecond / MEASURED.compiledTokensPerSecond);
   // Twice the price: the estimate is rough, and answers are usually shorter than their budgets.

@@ -22,6 +22,8 @@ const GIB = 2 ** 30;
 // A prediction beyond the limit by less than this is left to the probe, which measures; beyond it the batch shrinks unasked.
 const TRUSTED_EXCESS = 1.25;
 const MIN_BATCHED_TOKENS = 256;
+// Weights and engine are known better than a step's peak, and nothing lowers them.
+const TRUSTED_FIXED_EXCESS = 1.05;
 // Room for a request longer than the longest by the engine's own extra token and block rounding.
 const SPARE_TOKENS = 128;
 
@@ -87,11 +89,10 @@ function explainCache({ kvCacheBytes, wanted, minKvCacheBytes }: { kvCacheBytes:
   return `${size}: enough for the longest requests that run together`;
 }
 
-// Only terms that no rung can lower; everything else is for the probe to find out.
 function refuseHopeless(plan: Plan): void {
   const { weights, context } = plan.memory.terms;
   const least = weights + context + plan.minKvCacheBytes;
-  if (least <= plan.memoryLimitBytes * TRUSTED_EXCESS) return;
+  if (least <= plan.memoryLimitBytes * TRUSTED_FIXED_EXCESS) return;
   throw new AssayError('PLAN_IMPOSSIBLE', {
     problem: `weights ${formatBytes(weights)}, engine ${formatBytes(context)} and the smallest KV cache ${formatBytes(plan.minKvCacheBytes)} exceed the ${formatBytes(plan.memoryLimitBytes)} of one worker`,
     instead: 'Use fewer replicas, a smaller or quantised model, a lower max_model_len, or more memory.',

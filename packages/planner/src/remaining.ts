@@ -19,30 +19,42 @@ export interface ProgressSnapshot {
   done: Work;
   remaining: Work;
   isComplete: boolean;
+  /** Seconds a unit, or their ratios, where this run has not shown them yet. */
+  prior?: Work | undefined;
 }
 
 const MOST_WHILE_OPEN = 0.999;
 
 /** Seconds and share of the rest, at the rates this run has shown. */
-export function estimateRemaining({ intervals, done, remaining, isComplete }: ProgressSnapshot): RemainingEstimate {
+export function estimateRemaining({ intervals, done, remaining, isComplete, prior = TOKEN_WEIGHTS }: ProgressSnapshot): RemainingEstimate {
   if (isComplete) return { seconds: 0, fraction: 1 };
-  const rates = learnRates(intervals);
-  const doneCost = secondsOf(done, rates ?? TOKEN_WEIGHTS);
-  const remainingCost = secondsOf(remaining, rates ?? TOKEN_WEIGHTS);
+  const rates = learnRates(intervals, prior);
+  const doneCost = secondsOf(done, rates ?? prior);
+  const remainingCost = secondsOf(remaining, rates ?? prior);
   const fraction = doneCost > 0 ? doneCost / (doneCost + remainingCost) : 0;
   return { seconds: rates ? remainingCost : null, fraction: Math.min(fraction, MOST_WHILE_OPEN) };
 }
 
 export interface ProgressOptions {
+  /** In which the requests are sent. */
+  order?: Uint32Array | undefined;
   expectedNewTokens?: ExpectedNewTokens | undefined;
   /** Rows that were final before this start: done, but they say nothing about speed. */
   finalRows?: Iterable<number>;
+  /** The plan's limit: no step prefills more. */
+  maxNumBatchedTokens?: number;
+  /** Rates of an earlier run of this model on these devices. */
+  priorRates?: Work | undefined;
 }
 
-/** Sums over all engine workers; tokens also of requests that are still in the engine. */
+/** Sums over all engine workers since the request phase began. */
 export interface EngineCounters {
+  steps: number;
+  /** Prompt tokens gone through, and tokens made; also those of running requests where the engine counts them as they come. */
   promptTokens: number;
   newTokens: number;
+  /** Running sequences added up over the steps: an upper bound of the tokens made. */
+  sequenceSteps: number;
   runningRequests: number;
 }
 
@@ -53,16 +65,21 @@ const MAX_INTERVALS = 48;
 export class RunProgressModel {
   readonly totalRequests: number;
   readonly #tally: WorkTally;
-  #engine: EngineCounters = { promptTokens: 0, newTokens: 0, runningRequests: 0 };
+  readonly #maxNumBatchedTokens: number;
+  readonly #priorRates: Work | undefined;
+  #engine: EngineCounters = { steps: 0, promptTokens: 0, newTokens: 0, sequenceSteps: 0, runningRequests: 0 };
+  #generationSteps = 0;
   #intervals: WorkInterval[] = [];
   #pending: WorkInterval = { seconds: 0, work: NO_WORK };
   #accounted: Work = NO_WORK;
   #atSeconds = 0;
   #fraction = 0;
 
-  constructor(index: RequestIndex, { expectedNewTokens, finalRows = [] }: ProgressOptions = {}) {
+  constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = Number.MAX_SAFE_INTEGER, priorRates }: ProgressOptions = {}) {
     this.totalRequests = index.count;
-    this.#tally = new WorkTally(index, expectedNewTokens, finalRows);
+    this.#maxNumBatchedTokens = maxNumBatchedTokens;
+    this.#priorRates = priorRates;
+    this.#tally = new WorkTally({ index, order, expected: expectedNewTokens, finalRows });
   }
 
   get finalRequests(): number {
@@ -75,10 +92,15 @@ export class RunProgressModel {
   }
 
   /** Notes the time, and the engines' counters where they are known (HeartbeatSums adds them up). */
-  observe({ atSeconds, promptTokens = 0, newTokens = 0, runningRequests = 0 }: { atSeconds: number } & Partial<EngineCounters>): void {
+  observe({ atSeconds, steps = 0, promptTokens = 0, newTokens = 0, sequenceSteps = 0, runningRequests = 0 }: { atSeconds: number } & Partial<EngineCounters>): void {
+    const moreSteps = Math.max(0, sequenceSteps - this.#engine.sequenceSteps);
+    // Generations run before scored prompts, so of the running sequences they are the first.
+    if (runningRequests > 0) this.#generationSteps += (moreSteps * Math.min(runningRequests, this.#tally.openGenerations)) / runningRequests;
     this.#engine = {
+      steps: Math.max(this.#engine.steps, steps),
       promptTokens: Math.max(this.#engine.promptTokens, promptTokens),
       newTokens: Math.max(this.#engine.newTokens, newTokens),
+      sequenceSteps: Math.max(this.#engine.sequenceSteps, sequenceSteps),
       runningRequests,
     };
     const seconds = Math.max(0, atSeconds - this.#atSeconds);
@@ -96,27 +118,41 @@ export class RunProgressModel {
   estimate(atSeconds: number): RemainingEstimate {
     this.observe({ atSeconds, ...this.#engine });
     const inFlight = this.#inFlight();
-    const open = this.#tally.expectOpen(inFlight.decode);
+    const open = this.#tally.expectOpen({ running: this.#runningGenerations(), newTokens: inFlight.decode });
     const estimate = estimateRemaining({
-      intervals: this.#pending.seconds > 0 ? [...this.#intervals, this.#pending] : this.#intervals,
+      intervals: this.#allIntervals(),
       done: addWork(addWork(this.#tally.finished, this.#tally.before), inFlight),
       remaining: mapUnits((unit) => Math.max(0, open[unit] - inFlight[unit])),
       isComplete: this.finalRequests === this.totalRequests,
+      prior: this.#priorRates,
     });
     this.#fraction = Math.max(this.#fraction, estimate.fraction);
     return { ...estimate, fraction: this.#fraction };
   }
 
+  /** Seconds a unit of work took in this run, to be the next one's `priorRates`. */
+  rates(): Work | undefined {
+    return learnRates(this.#allIntervals(), this.#priorRates);
+  }
+
+  #allIntervals(): WorkInterval[] {
+    return this.#pending.seconds > 0 ? [...this.#intervals, this.#pending] : this.#intervals;
+  }
+
+  #runningGenerations(): number {
+    return Math.min(this.#engine.runningRequests, this.#tally.openGenerations);
+  }
+
   /** Work done for requests that are not final yet. */
   #inFlight(): Work {
-    const { open, finished, openGenerations, lastPhase } = this.#tally;
-    const { promptTokens, newTokens, runningRequests } = this.#engine;
-    const counted = Math.max(0, promptTokens - finished.scored - finished.prefill);
-    if (lastPhase !== 'prefill') return { ...NO_WORK, scored: lastPhase === 'scored' ? Math.min(open.scored, counted) : 0 };
-    // Prompts of running generations are in the cache already, also where the engine counts them only at the end.
-    const running = openGenerations > 0 ? (Math.min(runningRequests, openGenerations) * open.prefill) / openGenerations : 0;
-    const decode = Math.max(0, newTokens - finished.decode);
-    return { ...NO_WORK, prefill: Math.min(open.prefill, Math.max(counted, running)), decode: Math.min(open.decode, decode) };
+    const { open, finished, finishedScored, finishedPromptTokens } = this.#tally;
+    const { promptTokens, newTokens, steps } = this.#engine;
+    const counted = Math.max(0, promptTokens - finishedPromptTokens);
+    // Without a count of running prompts: those of running generations, as far as the steps allow.
+    const possible = counted > 0 ? counted : Math.max(0, steps * this.#maxNumBatchedTokens - finishedPromptTokens);
+    const prefill = Math.min(this.#tally.promptTokensOfNext(this.#runningGenerations()), possible);
+    const made = Math.max(newTokens - finishedScored, this.#generationSteps) - finished.decode;
+    return { request: 0, scored: Math.min(open.scored, Math.max(0, counted - prefill)), prefill, decode: Math.min(open.decode, Math.max(0, made)) };
   }
 }
 

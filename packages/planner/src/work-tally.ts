@@ -1,12 +1,20 @@
 // Which requests are final and what work is still open. Invariant: a request counts once, whatever is reported twice.
 import type { RequestIndex } from '@assay/protocol';
-import { AnswerLengths } from './answer-lengths.ts';
+import { AnswerLengths, type RunningAnswers } from './answer-lengths.ts';
 import type { Work } from './rates.ts';
-import { expectedNewTokens, type ExpectedNewTokens, GENERATE } from './request-lengths.ts';
+import { allRows, expectedNewTokens, type ExpectedNewTokens, GENERATE } from './request-lengths.ts';
 
 export interface FinishedTokens {
   newTokens?: number | undefined;
   cachedTokens?: number | undefined;
+}
+
+export interface TallyInput {
+  index: RequestIndex;
+  /** In which the requests are sent; by row without it. */
+  order?: Uint32Array | undefined;
+  expected?: ExpectedNewTokens | undefined;
+  finalRows: Iterable<number>;
 }
 
 const noWork = (): Work => ({ request: 0, scored: 0, prefill: 0, decode: 0 });
@@ -20,35 +28,40 @@ export class WorkTally {
   readonly before: Work = noWork();
   finalRequests = 0;
   openGenerations = 0;
-  /** Kind of work that ended last; undefined while there is a choice and nothing has ended. */
-  lastPhase: 'scored' | 'prefill' | undefined;
+  finishedScored = 0;
+  /** Of requests that became final in this start, cached ones among them. */
+  finishedPromptTokens = 0;
   readonly #index: RequestIndex;
   readonly #expected: Uint32Array;
   readonly #isFinal: Uint8Array;
   readonly #answers = new AnswerLengths();
-  /** Expected new tokens of open generations, by task. */
-  readonly #openByTask = new Map<number, number>();
+  /** Open generations and their expected new tokens, by task. */
+  readonly #openByTask = new Map<number, { requests: number; newTokens: number }>();
   readonly #prompts = { tokens: 0, cached: 0 };
+  readonly #order: Uint32Array;
+  /** Every row before this place of the order is final. */
+  #firstOpen = 0;
 
-  constructor(index: RequestIndex, expected: ExpectedNewTokens | undefined, finalRows: Iterable<number>) {
+  constructor({ index, order, expected, finalRows }: TallyInput) {
     this.#index = index;
+    this.#order = order ?? allRows(index);
     this.#expected = expectedNewTokens(index, expected);
     this.#isFinal = new Uint8Array(index.count);
     for (let row = 0; row < index.count; row += 1) this.#add(this.open, row, 1);
     for (const row of finalRows) {
       if (this.#close(row)) this.#add(this.before, row, 1);
     }
-    if (this.open.scored === 0) this.lastPhase = 'prefill';
-    if (this.open.prefill === 0) this.lastPhase = 'scored';
   }
 
   /** Notes a final result; a second one for the same row changes nothing. */
   finish(row: number, { newTokens, cachedTokens = 0 }: FinishedTokens): void {
     if (!this.#close(row)) return;
     this.#add(this.finished, row, 1);
-    const isGenerate = this.#isGenerate(row);
-    this.lastPhase = isGenerate ? 'prefill' : 'scored';
-    if (!isGenerate) return;
+    this.finishedPromptTokens += this.#promptTokens(row);
+    if (!this.#isGenerate(row)) {
+      this.finishedScored += 1;
+      return;
+    }
     const expected = this.#expected[row]!;
     const made = newTokens ?? expected;
     const prompt = this.#promptTokens(row);
@@ -59,12 +72,26 @@ export class WorkTally {
     this.#answers.finish(this.#index.columns.task[row]!, made, expected);
   }
 
-  /** Open work with answer lengths and cache hits as they have turned out; `unfinishedTokens` were made for open requests. */
-  expectOpen(unfinishedTokens: number): Work {
+  /** Open work with answer lengths and cache hits as they have turned out. */
+  expectOpen(running: RunningAnswers): Work {
     const { tokens, cached } = this.#prompts;
     let decode = 0;
-    for (const [task, expected] of this.#openByTask) decode += expected * this.#answers.shareOf(task, unfinishedTokens);
+    for (const [task, open] of this.#openByTask) decode += this.#answers.expect(task, open, running);
     return { ...this.open, prefill: this.open.prefill * (tokens > 0 ? 1 - cached / tokens : 1), decode };
+  }
+
+  /** Prompt tokens of the first `count` open generations in the order: those which are running. */
+  promptTokensOfNext(count: number): number {
+    while (this.#firstOpen < this.#order.length && this.#isFinal[this.#order[this.#firstOpen]!]) this.#firstOpen += 1;
+    let tokens = 0;
+    let left = count;
+    for (let place = this.#firstOpen; place < this.#order.length && left > 0; place += 1) {
+      const row = this.#order[place]!;
+      if (this.#isFinal[row] || !this.#isGenerate(row)) continue;
+      tokens += this.#promptTokens(row);
+      left -= 1;
+    }
+    return tokens;
   }
 
   #close(row: number): boolean {
@@ -87,7 +114,10 @@ export class WorkTally {
     if (work !== this.open) return;
     this.openGenerations += sign;
     const task = this.#index.columns.task[row]!;
-    this.#openByTask.set(task, (this.#openByTask.get(task) ?? 0) + sign * this.#expected[row]!);
+    const ofTask = this.#openByTask.get(task) ?? { requests: 0, newTokens: 0 };
+    ofTask.requests += sign;
+    ofTask.newTokens += sign * this.#expected[row]!;
+    this.#openByTask.set(task, ofTask);
   }
 
   #isGenerate(row: number): boolean {

@@ -9,3 +9,4 @@ export * from './messages.ts';
 export * from './ndjson.ts';
 export * from './request-index.ts';
 export * from './result.ts';
+export * from './shard-job.ts';

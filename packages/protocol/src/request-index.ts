@@ -41,8 +41,8 @@ export function parseRequestIndex(file: Uint8Array, path: string): RequestIndex 
   if (file.byteLength !== expected) {
     throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: `${file.byteLength} bytes where ${expected} belong` });
   }
-  // A copy starts at offset 0 of its own buffer, which typed arrays need for alignment.
-  const body = file.slice(HEADER_BYTES).buffer;
+  // A copy starts at offset 0 of its own buffer, which typed arrays need for alignment. Not slice(): Buffer's gives a view.
+  const body = new Uint8Array(file.subarray(HEADER_BYTES)).buffer;
   const tokenOffset = new BigUint64Array(body, 0, count);
   const column = (place: number) => new Uint32Array(body, count * 8 + place * count * 4, count);
   const columns = Object.fromEntries(INDEX_COLUMNS.map((name, place) => [name, column(place)]));

@@ -1,13 +1,14 @@
 // Takes attempts from BullMQ. Node holds the lease and renews it; what runs is elsewhere.
-import { hostname } from 'node:os';
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shardJobSchema } from '@assay/protocol';
 import { Worker } from 'bullmq';
 import { DeliveryLedger } from './delivery-ledger.ts';
 import type { QueueLog } from './log.ts';
 import { type RedisAddress, toConnection } from './redis-address.ts';
 import type { RedisHealth, Trouble } from './redis-health.ts';
-import { type ConsumeOptions, type ShardConsumer, shardJobSchema } from './shard-queue.ts';
+import type { ConsumeOptions, ShardConsumer } from './shard-queue.ts';
 import { parseQueueId } from './shard-ref.ts';
 
 /** How long a lease lasts without renewal, and how often dead holders are looked for. */
@@ -44,6 +45,7 @@ export class BullmqConsumer implements ShardConsumer {
   readonly #worker: Worker;
   readonly #stopListening: () => void;
   #closed: Promise<void> | undefined;
+  readonly #aborted = Promise.withResolvers<void>();
   #isOver = false;
 
   constructor(input: ConsumerInput) {
@@ -77,7 +79,10 @@ export class BullmqConsumer implements ShardConsumer {
   }
 
   close(drain: boolean): Promise<void> {
-    if (!drain) this.#ledger.abortAll('the consumer closes');
+    if (!drain) {
+      this.#ledger.abortAll('the consumer closes');
+      this.#aborted.resolve();
+    }
     this.#closed ??= this.#close();
     return this.#closed;
   }
@@ -85,7 +90,8 @@ export class BullmqConsumer implements ShardConsumer {
   async #close(): Promise<void> {
     this.#stopListening();
     const acknowledged = this.#worker.close().catch((error: Error) => this.#input.health.report(error));
-    await this.#ledger.settle();
+    // A run that is to finish may take its time; one that was aborted may not.
+    await Promise.race([this.#ledger.settle(), this.#aborted.promise.then(() => sleep(this.#input.timing.closeMs, undefined, { ref: false }))]);
     await settlesWithin(acknowledged, this.#input.timing.closeMs);
     // Where Redis is away the acknowledgements would wait for it; their leases run out and the run directory knows better.
     this.#isOver = true;

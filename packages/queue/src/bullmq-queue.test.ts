@@ -6,15 +6,16 @@ import { describe, expect, test } from 'vitest';
 import { startTestRedis } from '../../../test/support/redis-fixture.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import { connect, toConnection } from './redis-address.ts';
-import { buildShardJob, describeShardQueue } from './shard-queue.conformance.ts';
+import { buildShardJob, SHARD_QUEUE_GUARANTEES } from './shard-queue-conformance.ts';
 import { parseQueueId } from './shard-ref.ts';
-import { openQueue } from './test-queue.ts';
+import { openQueue } from './testing/open-queue.ts';
 
 describe('the queue on BullMQ', () => {
-  describeShardQueue(async () => {
+  test.each(Object.entries(SHARD_QUEUE_GUARANTEES))('%s', async (_, prove) => {
+    expect.hasAssertions();
     const redis = await startTestRedis({ isDurable: false });
     const runId = `run:${randomUUID()}`;
-    return { runId, open: () => openQueue(redis, { runId }) };
+    await prove({ runId, open: () => openQueue(redis, { runId }) });
   });
 
   test('leaves no key behind after clear, and few events while it runs', async () => {

@@ -1,12 +1,13 @@
 // The shard queue on BullMQ, one queue a run. A job lives from `add` to its acknowledgement and leaves nothing behind, so a
 // job that exists is open and an id can be used again.
 import { type AssayError, escapeId } from '@assay/domain';
+import { type ShardJob, shardJobSchema } from '@assay/protocol';
 import { type BulkJobOptions, Job, Queue } from 'bullmq';
 import { BullmqConsumer, LEASE_TIMING, type LeaseTiming } from './bullmq-consumer.ts';
 import type { QueueLog } from './log.ts';
 import { type RedisAddress, toConnection } from './redis-address.ts';
 import { RedisHealth } from './redis-health.ts';
-import { type ConsumeOptions, type QueueCounts, type ShardConsumer, type ShardJob, shardJobSchema, type ShardQueue, type ShardRef } from './shard-queue.ts';
+import type { ConsumeOptions, QueueCounts, ShardConsumer, ShardQueue, ShardRef } from './shard-queue.ts';
 import { toQueueId } from './shard-ref.ts';
 
 const PREFIX = 'bull';
@@ -90,31 +91,37 @@ class BullmqQueue implements ShardQueue {
   }
 
   async counts(): Promise<QueueCounts> {
-    const { waiting = 0, active = 0 } = await this.#queue.getJobCounts('waiting', 'active');
-    return { waiting, leased: active, paused: await this.#queue.isPaused() };
+    return this.#input.health.attempt(async () => {
+      const { waiting = 0, active = 0 } = await this.#queue.getJobCounts('waiting', 'active');
+      return { waiting, leased: active, paused: await this.#queue.isPaused() };
+    });
   }
 
   async pause(): Promise<void> {
-    await this.#queue.pause();
+    await this.#input.health.attempt(() => this.#queue.pause());
   }
 
   async resume(): Promise<void> {
-    await this.#queue.resume();
+    await this.#input.health.attempt(() => this.#queue.resume());
   }
 
   async cancel(refs: readonly ShardRef[]): Promise<void> {
     const ids = refs.map((ref) => this.#idOf(ref));
     // Those that wait go first, or the end of one that runs would bring the next.
-    for (const id of ids) await this.#queue.remove(id);
+    await this.#input.health.attempt(async () => {
+      for (const id of ids) await this.#queue.remove(id);
+    });
     for (const consumer of this.#consumers) ids.forEach((id) => consumer.cancel(id));
   }
 
   async clear(): Promise<void> {
     const { redis } = this.#input.health;
     const pattern = `${escapePattern(this.#queue.toKey(''))}*`;
-    for await (const keys of redis.scanStream({ match: pattern, count: 1000 }) as AsyncIterable<string[]>) {
-      if (keys.length > 0) await redis.unlink(keys);
-    }
+    await this.#input.health.attempt(async () => {
+      for await (const keys of redis.scanStream({ match: pattern, count: 1000 }) as AsyncIterable<string[]>) {
+        if (keys.length > 0) await redis.unlink(keys);
+      }
+    });
   }
 
   async close(): Promise<void> {

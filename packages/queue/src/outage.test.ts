@@ -5,14 +5,12 @@ import { makeLog } from '../../../test/support/quiet-log.ts';
 import { startTestRedis } from '../../../test/support/redis-fixture.ts';
 import { sleep, waitUntil } from '../../../test/support/wait-until.ts';
 import { connect } from './redis-address.ts';
-import { buildShardJob } from './shard-queue.conformance.ts';
+import { buildShardJob } from './shard-queue-conformance.ts';
 import type { ShardQueue } from './shard-queue.ts';
-import { openQueue } from './test-queue.ts';
+import { openQueue } from './testing/open-queue.ts';
 
-const isEmpty = async (queue: ShardQueue) => {
-  const { waiting, leased } = await queue.counts();
-  return waiting + leased === 0;
-};
+/** False also while Redis is away. */
+const isEmpty = (queue: ShardQueue) => queue.counts().then(({ waiting, leased }) => waiting + leased === 0, () => false);
 
 /** Queues that tell what they meet. */
 function watchTrouble() {
@@ -78,7 +76,7 @@ describe('Redis that is killed', () => {
     await waitUntil('a run', () => seen.length === 1);
     await redis.kill();
     await redis.start();
-    await waitUntil('the shards again', async () => (await queue.counts()).waiting >= 3);
+    await waitUntil('the shards again', () => queue.counts().then(({ waiting }) => waiting >= 3, () => false));
     gate.resolve();
     await waitUntil('all shards', () => open.size === 0);
     await waitUntil('an empty queue', () => isEmpty(queue));
@@ -90,6 +88,8 @@ describe('Redis that is killed', () => {
     const queue = await openQueue(redis);
     await queue.consume({ concurrency: 2, run: async () => undefined });
     await redis.kill();
+    await expect(queue.clear()).rejects.toMatchObject({ code: 'REDIS_UNREACHABLE' });
+    await expect(queue.counts()).rejects.toMatchObject({ code: 'REDIS_UNREACHABLE' });
     await queue.close();
   });
 
@@ -105,7 +105,7 @@ describe('Redis that is killed', () => {
     });
     await running.promise;
     await redis.kill();
-    await queue.close();
+    await expect(queue.close()).resolves.toBeUndefined();
   });
 });
 

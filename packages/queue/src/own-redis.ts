@@ -1,7 +1,7 @@
 // A Redis server of our own on a Unix socket, which dies with this process and is started again when it dies alone.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AssayError } from '@assay/domain';
 import type { QueueLog } from './log.ts';
 import type { RedisAddress } from './redis-address.ts';

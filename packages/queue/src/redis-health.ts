@@ -80,10 +80,23 @@ export class RedisHealth {
     }
   }
 
+  /** Runs a command that must not wait: rejects while Redis is away, also when it goes away meanwhile. */
+  async attempt<Value>(command: () => Promise<Value>): Promise<Value> {
+    const away = Promise.withResolvers<never>();
+    const fail = () => away.reject(toRedisError(new Error('connection lost'), this.#options.address));
+    const stop = this.listen((trouble) => { if (trouble === 'away') fail(); });
+    if (this.#trouble === 'away') fail();
+    try {
+      return await Promise.race([away.promise, this.#trouble === 'away' ? away.promise : command()]);
+    } finally {
+      stop();
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     this.redis.disconnect();
-    for (const listener of [...this.#listeners]) listener(undefined);
+    for (const listener of this.#listeners) listener(undefined);
   }
 
   #whenWell(): Promise<void> {
@@ -102,7 +115,7 @@ export class RedisHealth {
     this.#trouble = trouble;
     this.#options.log.warn({ code: error.code, redis: describeAddress(this.#options.address) }, `${error.message}; waiting for it`);
     this.#options.onTrouble?.(error);
-    for (const listener of [...this.#listeners]) listener(trouble);
+    for (const listener of this.#listeners) listener(trouble);
     if (trouble === 'refuses') void this.#probe();
   }
 
@@ -118,7 +131,7 @@ export class RedisHealth {
     if (this.#isClosed || this.isWell) return;
     this.#trouble = undefined;
     this.#options.log.info({ redis: describeAddress(this.#options.address) }, 'Redis can be used again');
-    for (const listener of [...this.#listeners]) listener(undefined);
+    for (const listener of this.#listeners) listener(undefined);
     this.#options.onRecovered?.();
   }
 }

@@ -3,20 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { AssayError } from '@assay/domain';
-import { spawnServer } from '@assay/workers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { python } from '../../../test/support/environment.ts';
 import { isAlive } from '../../../test/support/process-table.ts';
 import { makeLog } from '../../../test/support/quiet-log.ts';
-import { findRedisProgram, startTestRedis } from '../../../test/support/redis-fixture.ts';
+import { findRedisProgram, spawnProgram, startTestRedis } from '../../../test/support/redis-fixture.ts';
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { RedisServer, SpawnServer } from './own-redis.ts';
 import { type ResolveOptions, resolveRedis } from './resolve-redis.ts';
-import { buildShardJob } from './shard-queue.conformance.ts';
-import { openQueue } from './test-queue.ts';
+import { buildShardJob } from './shard-queue-conformance.ts';
+import { openQueue } from './testing/open-queue.ts';
 
-const spawn: SpawnServer = (program) => spawnServer({ python, ...program });
+const spawn: SpawnServer = spawnProgram;
 
 async function resolve(options: Partial<ResolveOptions> = {}): Promise<RedisServer> {
   const server = await resolveRedis({ env: {}, home: makeTempDir(), embeddedServer: findRedisProgram(), spawn, log: makeLog(), ...options });
@@ -63,7 +61,7 @@ describe('a Redis of our own', () => {
       await waitUntil('another', () => restarts.length === 2);
     } });
     await waitUntil('the shards', () => seen.length === 3);
-    await waitUntil('an empty queue', async () => { const { waiting, leased } = await queue.counts(); return waiting + leased === 0; });
+    await waitUntil('an empty queue', () => queue.counts().then(({ waiting, leased }) => waiting + leased === 0, () => false));
     expect(seen).toEqual(['s0000', 's0001', 's0002']);
     expect(restarts).toEqual(['SIGKILL', 'SIGKILL']);
   });

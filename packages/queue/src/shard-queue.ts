@@ -1,21 +1,7 @@
 // The port through which shards travel from the scheduler to agents. It carries who does what, and no truth about what is
 // done: that lives in the run directory, from which a queue that was lost is filled again.
 import type { ShardId } from '@assay/domain';
-import { z } from 'zod';
-
-/** One attempt of a shard, by ids and ranges only; the prompts stay in the run directory. */
-export const shardJobSchema = z.strictObject({
-  runId: z.string().min(1),
-  epoch: z.int().positive(),
-  shard: z.string().min(1),
-  attempt: z.int().positive(),
-  /** Path relative to the run directory. */
-  orderFile: z.string(),
-  /** Places [begin, end) of the order. */
-  begin: z.int().nonnegative(),
-  end: z.int().nonnegative(),
-});
-export type ShardJob = z.output<typeof shardJobSchema>;
+import type { ShardJob } from '@assay/protocol';
 
 /** Names an attempt within its run. */
 export interface ShardRef {
@@ -55,13 +41,14 @@ export interface ShardConsumer {
   close(drain: boolean): Promise<void>;
 }
 
+/** Where nothing else is said, a method rejects with REDIS_UNREACHABLE while Redis is away. */
 export interface ShardQueue {
   /**
    * Appends the attempts in order. Resolves when all are queued; waits while Redis is away or full. An attempt that is queued
    * or leased already is left as it is, so after an outage it is safe to add every open shard again.
    */
   add(shards: readonly ShardJob[]): Promise<void>;
-  /** Starts to deliver attempts, each at least once, to one consumer at a time as long as that renews its lease. */
+  /** Starts to deliver attempts, each at least once, to one consumer at a time as long as that renews its lease. Lasts through outages. */
   consume(options: ConsumeOptions): Promise<ShardConsumer>;
   counts(): Promise<QueueCounts>;
   /** Nothing more is delivered to any consumer; what runs goes on. Survives a restart of Redis. */

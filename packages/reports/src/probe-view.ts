@@ -17,10 +17,10 @@ export interface ProbeView {
 type RungView = ProbeView['rungs'][number];
 
 const VERDICTS: Readonly<Record<RungView['verdict'], (rung: RungView) => string>> = {
-  fits: (rung) => `fits: peak ${comparePeaks(rung)}`,
+  fits: (rung) => `fits: peak memory ${comparePeaks(rung)}`,
   oom: ({ failure }) => `out of memory${failure?.where ? ` (${failure.where})` : ''}${failure ? `: ${firstLine(failure.message)}` : ''}`,
   failed: ({ failure }) => `failed${failure ? `: ${firstLine(failure.message)}` : ''}`,
-  skipped: (rung) => `not run (probe: false); loaded with a peak of ${comparePeaks(rung)}`,
+  skipped: (rung) => `not run (probe: false); peak memory while loading ${comparePeaks(rung)}`,
 };
 
 /** One line a plan tried, the last one's verdict last. */
@@ -33,7 +33,7 @@ export function renderProbe({ rungs, seconds }: ProbeView): string {
 }
 
 function comparePeaks({ predictedBytes, measuredBytes }: RungView): string {
-  if (measuredBytes === undefined || measuredBytes === 0) return `unknown, ${formatBytes(predictedBytes)} predicted`;
+  if (measuredBytes === undefined || measuredBytes === 0) return `not measured, ${formatBytes(predictedBytes)} predicted`;
   const error = predictedBytes / measuredBytes - 1;
   const sign = error >= 0 ? '+' : '-';
   return `${formatBytes(measuredBytes)} measured, ${formatBytes(predictedBytes)} predicted (${sign}${Math.abs(error * 100).toFixed(0)} %)`;

@@ -19,7 +19,7 @@ describe('writeFileAtomic', () => {
   it('leaves no temporary file where it fails', async () => {
     const dir = makeTempDir();
     await mkdir(join(dir, 'a.json', 'full'), { recursive: true });
-    await expect(writeFileAtomic(join(dir, 'a.json'), 'one')).rejects.toThrow();
+    await expect(writeFileAtomic(join(dir, 'a.json'), 'one')).rejects.toThrow('EISDIR');
     expect(await readdir(dir)).toEqual(['a.json']);
   });
 });

@@ -84,7 +84,7 @@ describe('the event log', () => {
   it('refuses an event that is not of its own form before it is written', async () => {
     const path = join(makeTempDir(), 'events.ndjson');
     const log = await open(path);
-    await expect(log.append({ type: 'interrupted', epoch: 0, reason: 'x' })).rejects.toThrow();
+    await expect(log.append({ type: 'interrupted', epoch: 0, reason: 'x' })).rejects.toThrow('epoch');
     expect(await readFile(path, 'utf8')).toBe('');
   });
 

@@ -60,6 +60,7 @@ describe('the result writer', () => {
     await makeRunFolders(dir);
     const writer = await openResultWriter({ dir, ...KEY });
     await writer.append([buildResult(index, 0)]);
+    expect((await scan(dir)).finalCount).toBe(1);
     await writer.close();
   });
 
@@ -84,7 +85,7 @@ describe('the result writer', () => {
     await writer.close();
     await writer.close();
     await expect(writer.append([buildResult(index, 0)])).rejects.toMatchObject({ code: 'BUG' });
-    await expect(openResultWriter({ dir, ...KEY })).rejects.toThrow();
+    await expect(openResultWriter({ dir, ...KEY })).rejects.toThrow('a file is there');
   });
 
   it('reports a full disk at any byte, keeps all lines before it readable, and a resumed run completes', async () => {

@@ -36,7 +36,7 @@ export async function openRunDirectory(request: RunRequest): Promise<OpenRunDire
   const location = await resolveRunDirectory(request);
   await checkWritable(location.dir);
   const paths = buildRunPaths(location.dir);
-  if (location.header) return makeOpen(location.dir, location.header, await lockFile(paths.lock), true);
+  if (location.header) return makeOpen(location.dir, location.header, { lock: await lockFile(paths.lock), isResumed: true });
   const attempt = await tryLockFile(paths.lock);
   if (!attempt.lock) return waitForHeader(location, request, attempt.holderPid);
   try {
@@ -45,10 +45,9 @@ export async function openRunDirectory(request: RunRequest): Promise<OpenRunDire
       attempt.lock.release();
       return openRunDirectory(request);
     }
-    await prepareFolders(location.dir);
     const header = buildHeader(request);
     await writeRunHeader(location.dir, header);
-    return makeOpen(location.dir, header, attempt.lock, false);
+    return await makeOpen(location.dir, header, { lock: attempt.lock, isResumed: false });
   } catch (error) {
     attempt.lock.release();
     throw toDiskError(error, location.dir);
@@ -120,6 +119,12 @@ function buildHeader({ model, settings, now }: RunRequest): RunHeader {
   };
 }
 
-function makeOpen(dir: string, header: RunHeader, lock: FileLock, isResumed: boolean): OpenRunDirectory {
+async function makeOpen(dir: string, header: RunHeader, { lock, isResumed }: { lock: FileLock; isResumed: boolean }): Promise<OpenRunDirectory> {
+  try {
+    await prepareFolders(dir);
+  } catch (error) {
+    lock.release();
+    throw toDiskError(error, dir);
+  }
   return { dir, header, paths: buildRunPaths(dir), isResumed, close: () => lock.release() };
 }

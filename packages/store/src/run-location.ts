@@ -48,11 +48,18 @@ export function cleanModelName(model: string): string {
 }
 
 async function inspectFolder(dir: string, request: RunRequest): Promise<RunLocation | 'taken'> {
-  const header = await readRunHeader(dir).catch((error: unknown) => { throw toDiskError(error, dir); });
-  if (header) return isSameRun(dir, header, request) ? { dir, header } : 'taken';
+  const held = await inspectHeader(dir, request);
+  if (held) return held;
   const isOwn = await makeFolder(dir);
-  if (isOwn) return { dir, header: undefined, isOwn };
-  return (await isUnused(dir)) ? { dir, header: undefined, isOwn } : 'taken';
+  if (isOwn || (await isUnused(dir))) return { dir, header: undefined, isOwn };
+  // Another start may have made it a run since we looked; a header comes before anything else.
+  return (await inspectHeader(dir, request)) ?? 'taken';
+}
+
+async function inspectHeader(dir: string, request: RunRequest): Promise<RunLocation | 'taken' | undefined> {
+  const header = await readRunHeader(dir).catch((error: unknown) => { throw toDiskError(error, dir); });
+  if (!header) return undefined;
+  return isSameRun(dir, header, request) ? { dir, header } : 'taken';
 }
 
 /** True: resume it. False: it is another evaluation. Throws RUN_DIFFERS where it is this evaluation under other settings. */

@@ -102,7 +102,7 @@ describe('serveMetrics', () => {
     expect((await fetch(`http://${server.address}/`)).status).toBe(404);
     expect((await fetch(`http://${server.address}/metrics`, { method: 'POST' })).status).toBe(405);
     await server.close();
-    await expect(fetch(`http://${server.address}/metrics`)).rejects.toThrow();
+    await expect(fetch(`http://${server.address}/metrics`)).rejects.toThrow('fetch failed');
   });
 
   it('says which address is taken, out of range or not this machine\'s', async () => {

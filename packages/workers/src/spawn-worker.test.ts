@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { isAlive } from '../../../test/support/process-table.ts';
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import { buildShard, LOAD, startTestWorker } from './test-worker.ts';
+import { buildShard, LOAD, startTestWorker } from './testing/start-test-worker.ts';
 import { WorkerFailure } from './worker-failure.ts';
 
 const states = (moves: { to: string }[]) => moves.map(({ to }) => to);

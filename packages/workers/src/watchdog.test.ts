@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../../../test/support/wait-until.ts';
-import { LOAD, startTestWorker } from './test-worker.ts';
+import { LOAD, startTestWorker } from './testing/start-test-worker.ts';
 import { watchProgress } from './watchdog.ts';
 import { WorkerFailure } from './worker-failure.ts';
 
@@ -18,10 +18,10 @@ describe('the watchdog', () => {
     expect(readFileSync(worker.logFile, 'utf8')).toContain('wait_for_a_device_that_is_gone');
   });
 
-  test('leaves a slow load alone that takes longer than the limit in all, since it advances', async () => {
+  test('leaves a slow load alone that takes longer in all than the limit, since it advances', async () => {
     const { worker } = startTestWorker('loads_slowly');
     await worker.hello;
-    const stop = watchProgress(worker, { stallTimeoutMs: 500 });
+    const stop = watchProgress(worker, { stallTimeoutMs: 1_000 });
     expect((await worker.request(LOAD)).type).toBe('loaded');
     stop();
   });
@@ -36,7 +36,7 @@ describe('the watchdog', () => {
   test('ends a load that advances for ever, where a limit for the whole load is given', async () => {
     const { worker } = startTestWorker('loads_slowly');
     await worker.hello;
-    watchProgress(worker, { stallTimeoutMs: 1_000, loadTimeoutMs: 300 });
+    watchProgress(worker, { stallTimeoutMs: 10_000, loadTimeoutMs: 300 });
     await expect(worker.request(LOAD)).rejects.toMatchObject({ exit: { reason: 'loading took longer than 0.3 s' } });
   });
 

@@ -1,4 +1,4 @@
-"""Loads part by part, each within a second fraction, and then stops in the middle if the command says so."""
+"""Loads part by part, 0.1 s each, and stops in the middle if the command says so."""
 
 import time
 
@@ -11,6 +11,6 @@ for command in commands():
     parts = command["engineArgs"].get("parts", PARTS)
     for part in range(parts):
         beat(part, state="loading")
-        time.sleep(0.05)
+        time.sleep(0.1)
     if parts == PARTS:
         loaded(command)

@@ -4,8 +4,7 @@ import { addRunFlags, loadConfig } from '../load-config.ts';
 
 export const define: DefineCommand = (command, around, finish) => {
   addRunFlags(command);
-  command.option('--explain', 'show each term of the memory estimate and the reason of each choice')
-    .option('--devices <SPEC>', 'plan for other devices than these, such as 8xH100-80GB or 2xCPU')
+  command.option('--explain', 'show every setting and where it came from, defaults included')
     .action(async (options: Record<string, unknown>) => {
       const composed = loadConfig(options, around);
       // Bad input is refused before the pipeline and its libraries are imported.

@@ -1,8 +1,8 @@
-// Reads a --config file: values, and where each one stands. YAML 1.1, as lm_eval reads it, so that no and off are false.
+// Reads a --config file: values, and where each one stands. YAML 1.2 or JSON, with lm_eval's yes, no, on and off as booleans.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { AssayError } from '@assay/domain';
-import { type Document, isAlias, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isPair, isScalar, LineCounter, type Node, parseDocument, type ScalarTag } from 'yaml';
 import { findDuplicateKey } from './duplicate-keys.ts';
 
 export type KeyPath = readonly PropertyKey[];
@@ -17,6 +17,11 @@ export interface ConfigFile {
   /** How a scalar is written, such as "1.0". */
   textOf(path: KeyPath): string | undefined;
 }
+
+/** YAML 1.1's words, which PyYAML still reads as booleans. */
+const SWITCH_WORDS: ScalarTag[] = [[true, /^(?:yes|on)$/i], [false, /^(?:no|off)$/i]].map(([value, test]) => ({
+  tag: 'tag:yaml.org,2002:bool', default: true, test: test as RegExp, resolve: () => value,
+}));
 
 export function readConfigFile(path: string, cwd: string): ConfigFile {
   const shown = relative(cwd, path).startsWith('..') ? path : relative(cwd, path);
@@ -36,7 +41,7 @@ function readText(path: string, shown: string): string {
 
 export function parseConfigText(text: string, shown: string): ConfigFile {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, uniqueKeys: false, version: '1.1', prettyErrors: false });
+  const document = parseDocument(text, { lineCounter, uniqueKeys: false, merge: true, customTags: (tags) => [...SWITCH_WORDS, ...tags], prettyErrors: false });
   const placeAt = (offset: number) => {
     const { line, col } = lineCounter.linePos(offset);
     return `${shown}:${line}:${col}`;

@@ -1,5 +1,5 @@
 // The other spellings lm_eval allows in a file: texts for lists and mappings, one number for four seeds, null for unset.
-import { AssayError } from '@assay/domain';
+import { AssayError, runConfigSchema } from '@assay/domain';
 import { FormProblem, parseKeyValues, parseTextValue } from '../flags/key-values.ts';
 import { checkLimitText, expandSeeds, parseSamples } from '../flags/parse-rules.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -11,7 +11,7 @@ const TEXT_MAPPINGS = ['model_args', 'gen_kwargs', 'metadata', 'limits', 'plan']
 export function normaliseFile(file: ConfigFile): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(file.values)) {
-    if (value === null) continue;
+    if (value === null || !Object.hasOwn(runConfigSchema.shape, key)) continue;
     try {
       result[key] = normaliseValue(key, value, file);
     } catch (thrown) {

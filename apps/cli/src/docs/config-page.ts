@@ -14,7 +14,7 @@ export function buildConfigPage(): string {
 A run is configured by defaults, then a \`--config\` file, then flags: the later wins, key by key. Every key is also a flag
 ([lm-eval-flags.md](lm-eval-flags.md)). \`assay plan\` shows every value and where it came from.
 
-The file is YAML 1.1, as lm_eval reads it (\`no\` and \`off\` are false), or JSON. It is refused, with file, line and column, where
+The file is YAML 1.2 or JSON, with \`yes\`, \`no\`, \`on\` and \`off\` as booleans, as lm_eval reads them. It is refused, with file, line and column, where
 a key is unknown (keys are spelt exactly, with underscores), stands at another level, is given twice, or has a value of
 another form: the text \`"false"\` is not false, and \`"5"\` is not 5. A key that is \`null\` counts as not given.
 

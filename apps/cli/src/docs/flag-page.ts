@@ -19,7 +19,8 @@ Rules that hold for all of them:
 
 - In flags, dashes and underscores are the same: \`--num-fewshot\` is \`--num_fewshot\`. In files, keys have underscores.
 - Short forms are lm_eval's. \`assay --tasks …\` without a command is \`assay run --tasks …\`.
-- A switch may be given bare or with a value: \`--predict_only\`, \`--probe false\`. true, yes, 1 and false, no, 0 are values; anything else is refused.
+- A switch may be given bare or with a value: \`--predict_only\`, \`--probe false\`. true, yes, on, 1 and
+  false, no, off, 0 are values; anything else is refused.
 - \`key=value\` lists are read as lm_eval reads them: numbers, true and false, Python lists and mappings, else text. A value that
   starts with \`{\` is JSON. Given several times, they are merged.
 - A flag replaces the file's value whole, mappings included, as in lm_eval; the plan shows where each value came from.

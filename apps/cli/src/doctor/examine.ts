@@ -28,7 +28,7 @@ export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): 
   const home = resolveHome(env);
   const environment = readEnvironment(home, env);
   const [machine, python, redis, demoModelProblem, homeEntries, code] = await Promise.all([
-    probeMachine(home),
+    probeMachine(home, env),
     environment && probePython(environment.python, env),
     probeRedis(env, environment?.redisServer),
     examineDemoModel(environment, { env, cwd }),

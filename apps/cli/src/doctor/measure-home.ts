@@ -1,7 +1,7 @@
 // What lies in ASSAY_HOME, with sizes. Links are counted as links, not followed.
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HOME_ENTRIES } from '@assay/store';
+import { explainHomeEntry, HOME_ENTRIES } from '@assay/store';
 
 export interface HomeEntry {
   name: string;
@@ -10,13 +10,14 @@ export interface HomeEntry {
   bytes: number | null;
 }
 
-/** Every entry of the documented table, then whatever else is there. */
+/** What is there, then what is not: a name of the table may stand for several (`python-*`). */
 export async function measureHome(home: string): Promise<HomeEntry[]> {
-  const names: string[] = await readdir(home).catch(() => []);
-  const known: Record<string, string> = HOME_ENTRIES;
-  const others = names.filter((name) => !Object.hasOwn(known, name)).sort();
-  const all = [...Object.entries(known), ...others.map((name) => [name, 'not known to this version'] as const)];
-  return Promise.all(all.map(async ([name, purpose]) => ({ name, purpose, bytes: names.includes(name) ? await measure(join(home, name)) : null })));
+  const names: string[] = (await readdir(home).catch(() => [])).sort();
+  const present = await Promise.all(names.map(async (name) => (
+    { name, purpose: explainHomeEntry(name) ?? 'not known to this version', bytes: await measure(join(home, name)) }
+  )));
+  const absent = Object.entries(HOME_ENTRIES).filter(([, purpose]) => !present.some((entry) => entry.purpose === purpose));
+  return [...present, ...absent.map(([name, purpose]) => ({ name, purpose, bytes: null }))];
 }
 
 async function measure(path: string): Promise<number> {

@@ -5,14 +5,14 @@ import type { DoctorReport } from './examine.ts';
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
 
 export function renderDoctor({ version, machine, findings, home, homeEntries, usable }: DoctorReport): string {
-  const gpus = machine.gpus.length === 0 ? 'none' : machine.gpus.map(({ name, memoryBytes, driver }) => `${name} ${formatBytes(memoryBytes)} (driver ${driver})`).join(', ');
+  const gpus = machine.gpus.length === 0 ? 'none' : machine.gpus.map(({ name, memoryBytes }) => `${name} ${formatBytes(memoryBytes)}`).join(', ');
   const lines = [
     `assay ${version} on ${machine.cpus.count} × ${machine.cpus.model}, ${formatBytes(machine.memoryBytes)} memory; GPUs: ${gpus}`,
     '',
     ...findings.flatMap(({ level, check, text, remedy }) => [`${MARKS[level]}${check.padEnd(14)} ${text}`, ...(remedy === null ? [] : [`${' '.repeat(23)}${remedy}`])]),
     '',
     `${home}  (ASSAY_HOME; everything in it can be deleted)`,
-    ...homeEntries.map(({ name, bytes, purpose }) => `  ${name.padEnd(18)}${(bytes === null ? '-' : formatBytes(bytes)).padStart(10)}  ${purpose}`),
+    ...homeEntries.map(({ name, bytes, purpose }) => `  ${name.padEnd(22)}${(bytes === null ? '-' : formatBytes(bytes)).padStart(10)}  ${purpose}`),
     '',
     usable ? 'This machine can run evaluations.' : 'This machine cannot run evaluations yet: see PROBLEM above.',
   ];

@@ -1,7 +1,7 @@
 """Prints the flags of `lm_eval run` with their short forms, and the names of its models, as JSON.
 
-`--record` output without the models is kept in lm-eval-flags.fixture.json. Imports the argument parser and reads the model
-table as text: importing the models would load torch.
+Its output without the models is kept in lm-eval-flags.fixture.json. Imports the argument parser and reads the model table
+as text, since importing the models would load torch.
 """
 
 import argparse

@@ -19,7 +19,9 @@ const parseNumber = (text: string): number => {
   return Number(text);
 };
 
-const SWITCH_WORDS: Record<string, boolean> = { true: true, yes: true, 1: true, false: false, no: false, 0: false };
+const SWITCH_WORDS: Record<string, boolean> = {
+  true: true, yes: true, on: true, 1: true, false: false, no: false, off: false, 0: false,
+};
 
 function parseSwitch(given: FlagTexts): boolean {
   if (given.bare) return true;

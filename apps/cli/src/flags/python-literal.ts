@@ -111,7 +111,7 @@ class LiteralReader {
   }
 
   #readNumber(): number | undefined {
-    const match = /^[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?/i.exec(this.#text.slice(this.#place));
+    const match = /^[+-]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:e[+-]?\d+)?/i.exec(this.#text.slice(this.#place));
     if (!match) return undefined;
     this.#place += match[0].length;
     return Number(match[0].replaceAll('_', ''));

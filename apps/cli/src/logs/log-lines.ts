@@ -14,6 +14,8 @@ export function renderLogLine(line: string): string {
   return [entry['time'], String(entry['level'] ?? '').padEnd(5), entry['msg'], ...rest].filter((part) => part !== undefined && part !== '').join(' ');
 }
 
+/** Of an error the message; its stack is in the file. */
 function showValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'stack' in value && 'message' in value) return JSON.stringify(value.message);
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }

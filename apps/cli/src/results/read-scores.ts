@@ -3,24 +3,37 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
 import type { MetricRow, WireFloat } from '@assay/protocol';
-import { readManifest, type RunDirectory } from '@assay/store';
+import { foldEvents, readEvents, readManifest, type RunDirectory } from '@assay/store';
+import { describeRun } from '../status/describe-run.ts';
 
 export interface RunScores {
   /** Absolute path of the results file, for lm_eval's own readers. */
   resultsFile: string;
   sealed: boolean;
   rows: MetricRow[];
+  coverage: Record<string, { final: number; rendered: number }>;
+  lengthShare: Record<string, number>;
 }
 
-/** Throws RUN_NOT_FOUND where the run has no scores yet. */
+/** Throws SCORES_MISSING where the run has none yet. */
 export async function readScores(run: RunDirectory): Promise<RunScores> {
   const names = await readdir(run.paths.scoresDir).catch(() => []);
   const file = names.filter((name) => /^results_.*\.json$/.test(name)).sort().at(-1);
-  if (file === undefined) throw new AssayError('RUN_NOT_FOUND', { dir: `${run.dir} (no scores yet; see \`assay status\`)` });
+  if (file === undefined) throw new AssayError('SCORES_MISSING', { dir: run.dir, state: await readState(run) });
   const resultsFile = join(run.paths.scoresDir, file);
   const manifest = await readManifest(run.dir);
-  if (manifest) return { resultsFile, sealed: true, rows: manifest.scores.rows };
-  return { resultsFile, sealed: false, rows: listRows(JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile) };
+  if (manifest === undefined) {
+    const { tasks } = await describeRun(run, new Date());
+    const coverage = Object.fromEntries(tasks.map(({ task, final, requests }) => [task, { final, rendered: requests }]));
+    return { resultsFile, sealed: false, rows: listRows(JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile), coverage, lengthShare: {} };
+  }
+  const coverage = Object.fromEntries(manifest.tasks.map(({ task, coverage: { final, requests } }) => [task, { final, rendered: requests }]));
+  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare: {} };
+}
+
+async function readState(run: RunDirectory): Promise<string> {
+  const { events } = await readEvents(run.paths.events);
+  return foldEvents(events).state;
 }
 
 interface ResultsFile {

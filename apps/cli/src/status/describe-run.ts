@@ -19,6 +19,8 @@ export interface RunStatus {
   state: string;
   /** False where the state speaks of work and no process is there to do it. */
   alive: boolean;
+  /** Why the latest start ended early, where it did. */
+  ended: { code: string; message: string } | null;
   epoch: number;
   createdAt: string;
   lastEventAt: string | null;
@@ -48,6 +50,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     model: run.header.model,
     state: history.state,
     alive: processes.some(({ role }) => role === 'run'),
+    ended: findEnd(events, history),
     epoch: history.epoch,
     createdAt: run.header.createdAt,
     lastEventAt: events.at(-1)?.at ?? null,
@@ -69,6 +72,12 @@ async function readLedger(run: RunDirectory, history: RunHistory): Promise<Resul
     throw error;
   });
   return bytes && scanResults(run.dir, { index: parseRequestIndex(bytes, run.paths.index), history });
+}
+
+function findEnd(events: readonly LoggedEvent[], { epoch }: RunHistory): RunStatus['ended'] {
+  const end = events.findLast((event) => event.type === 'failed' || event.type === 'interrupted');
+  if (end === undefined || end.epoch !== epoch) return null;
+  return end.type === 'failed' ? { code: end.code, message: end.message } : { code: 'INTERRUPTED', message: end.reason };
 }
 
 function describeTasks(ledger: ResultLedger, names: readonly string[], events: readonly LoggedEvent[]): TaskProgress[] {

@@ -8,6 +8,7 @@ export function renderStatus(status: RunStatus): string {
   const lines = [
     row('run', `${status.run}  ${status.model}`),
     row('state', describeState(status)),
+    ...(status.ended ? [row('because', status.ended.message)] : []),
     row('directory', status.dir),
     row('started', `${status.createdAt}, ${status.epoch} ${status.epoch === 1 ? 'start' : 'starts'}; last event ${status.lastEventAt ?? 'none'}`),
     ...status.processes.map(({ name, role, pid }) => row('process', `${name === role ? role : `${name} (${role})`}  pid ${pid}`)),

@@ -6,6 +6,7 @@ strikes, it strikes once for all processes together; a retry then succeeds.
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "kill": lambda fault: os.kill(os.getpid(), signal.SIGKILL),
     "hang": lambda fault: time.sleep(1e6),
     "sleep": lambda fault: time.sleep(float(fault["seconds"])),
+    "spawn": lambda fault: subprocess.Popen(fault["command"]),
     "print": lambda fault: os.write(1, f"{fault.get('text', '')}\n".encode()),
     "stderr": lambda fault: print(fault.get("text", ""), file=sys.stderr, flush=True),
     "raise": lambda fault: _raise(RuntimeError(str(fault.get("text", "simulated failure")))),

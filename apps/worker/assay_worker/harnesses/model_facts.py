@@ -52,4 +52,4 @@ def describe_seeds(command: Render) -> dict[str, Any]:
         "fewshot": "each task's few-shot sampler",
     }
     values = command.seed.model_dump()
-    return {name: {"value": values[name], "appliedTo": place} for name, place in places.items()}
+    return {name: {"value": values[name], "appliedTo": [place]} for name, place in places.items()}

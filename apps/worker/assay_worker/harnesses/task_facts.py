@@ -72,6 +72,7 @@ def describe_metrics(task: Task) -> list[dict[str, Any]]:
             "function": _find_name(function, METRIC_REGISTRY),
             "definition": digest_code(function),
             "aggregationDefinition": digest_code(aggregation),
+            "scorerDefinition": digest_code(own if callable(own) else type(task).process_results),
         })  # fmt: skip
     return described
 

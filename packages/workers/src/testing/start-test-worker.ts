@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
-import { python } from '../../../test/support/environment.ts';
-import { findProcesses } from '../../../test/support/process-table.ts';
-import { makeLog } from '../../../test/support/quiet-log.ts';
-import { makeTempDir } from '../../../test/support/temp-dir.ts';
-import { spawnWorker } from './spawn-worker.ts';
-import type { SpawnOptions, WorkerHandle, WorkerMove, WorkerNews } from './worker-handle.ts';
+import { python } from '../../../../test/support/environment.ts';
+import { findProcesses } from '../../../../test/support/process-table.ts';
+import { makeLog } from '../../../../test/support/quiet-log.ts';
+import { makeTempDir } from '../../../../test/support/temp-dir.ts';
+import { spawnWorker } from '../spawn-worker.ts';
+import type { SpawnOptions, WorkerHandle, WorkerMove, WorkerNews } from '../worker-handle.ts';
 
-const PROGRAMS = fileURLToPath(new URL('../test-programs', import.meta.url));
+const PROGRAMS = fileURLToPath(new URL('../../test-programs', import.meta.url));
 
 export interface TestWorker {
   worker: WorkerHandle;

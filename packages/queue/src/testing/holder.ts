@@ -1,5 +1,5 @@
 // Takes a shard and keeps it until it is killed. Usage: holder.ts RUN_ID SOCKET TIMING
-import { createShardQueue } from '../src/bullmq-queue.ts';
+import { createShardQueue } from '../bullmq-queue.ts';
 
 const [runId = '', path = '', timing = '{}'] = process.argv.slice(2);
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined };

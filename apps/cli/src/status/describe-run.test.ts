@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readRunDirectory } from '@assay/store';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { makeSampleRun, REQUESTS, type SampleRun } from '../testing/sample-run.ts';
+import { describeRun } from './describe-run.ts';
+import { renderStatus } from './render-status.ts';
+
+const OPEN = [3, 47, 60, 99];
+
+let folder: string;
+let sample: SampleRun;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'assay-status-'));
+  sample = await makeSampleRun(join(folder, 'run'), Array.from({ length: REQUESTS }, (_, row) => row).filter((row) => !OPEN.includes(row)));
+});
+afterEach(async () => {
+  await sample.events.close();
+  sample.run.close();
+  await rm(folder, { recursive: true });
+});
+
+const describe = async (inSeconds = 0) => describeRun(await readRunDirectory(sample.run.dir), new Date(Date.now() + inSeconds * 1000));
+
+test('V05: the requests that hang are named, with their worker and age', async () => {
+  const { open, requests, tasks, shards, state, alive } = await describe(60);
+  expect(requests).toEqual({ total: 100, final: 96, duplicates: 0 });
+  expect(open).toMatchObject({ total: 4, waiting: 0 });
+  expect(open?.running.map(({ task, ordinal }) => `${task} ${ordinal}`)).toEqual(['first 3', 'first 47', 'second 10', 'second 49']);
+  expect(open?.running.every(({ worker, shard, ageSeconds }) => worker === 'engine-0' && shard === 's0000' && ageSeconds >= 60)).toBe(true);
+  expect(tasks).toEqual([{ task: 'first', requests: 50, final: 48, scored: false }, { task: 'second', requests: 50, final: 48, scored: false }]);
+  expect(shards).toEqual({ total: 1, done: 0, running: 1, failedAttempts: 0 });
+  expect({ state, alive }).toEqual({ state: 'running', alive: true });
+});
+
+test('processes are listed while they live, with their role', async () => {
+  const child = spawn('sleep', ['60']);
+  try {
+    await sample.events.append({ type: 'worker_started', epoch: 1, worker: 'engine-0', role: 'engine', pid: child.pid as number });
+    await sample.events.append({ type: 'worker_started', epoch: 1, worker: 'harness', role: 'harness', pid: 2 ** 22 + 1 });
+    expect((await describe()).processes).toEqual([{ role: 'run', name: 'run', pid: process.pid }, { role: 'engine', name: 'engine-0', pid: child.pid }]);
+  } finally {
+    const ended = new Promise((resolve) => { child.once('exit', resolve); });
+    child.kill('SIGKILL');
+    await ended;
+  }
+  expect((await describe()).processes.map(({ role }) => role)).toEqual(['run']);
+});
+
+test('a shard that was taken away is not with its worker any more', async () => {
+  await sample.events.append({ type: 'shard_fenced', epoch: 1, shard: 's0000', attempt: 1, bytes: 0, reason: 'stalled' });
+  const { open, requests } = await describe();
+  expect(open).toMatchObject({ total: 100, running: [], waiting: 100 });
+  expect(requests?.final).toBe(0);
+});
+
+test('a run that failed says why', async () => {
+  await sample.events.append({ type: 'failed', epoch: 1, code: 'PROBE_OOM', message: 'the model does not fit' });
+  expect((await describe()).ended).toEqual({ code: 'PROBE_OOM', message: 'the model does not fit' });
+});
+
+test('for people: state, progress, and what is open', async () => {
+  const text = renderStatus(await describe(60));
+  expect(text).toContain('requests   96/100 final (96 %): ok 96');
+  expect(text).toMatch(/open {7}first #3 {2}6\d s with engine-0 in s0000/);
+  expect(renderStatus({ ...(await describe()), alive: false })).toContain('running, but its process has ended: the same command resumes it');
+});

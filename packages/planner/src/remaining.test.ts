@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { RequestIndex } from '@assay/protocol';
+import { HeartbeatSums } from './heartbeat-sums.ts';
+import { orderRequests } from './order.ts';
+import { learnRates, type Work } from './rates.ts';
+import { RunProgressModel } from './remaining.ts';
+import { buildIndex, type RequestFixture } from './request-index-fixture.ts';
+import { GENERATE } from './request-lengths.ts';
+
+interface EngineSpeed {
+  stepSeconds: number;
+  prefillSeconds: number;
+  scoredSeconds: number;
+  decodeSeconds: number;
+  sequences: number;
+  batchedTokens: number;
+  /** Count tokens of requests that are still running, as vLLM's own counters do. */
+  countsRunning: boolean;
+}
+
+const laptop: EngineSpeed = { stepSeconds: 0.03, prefillSeconds: 1 / 2850, scoredSeconds: 1 / 1900, decodeSeconds: 1 / 1200, sequences: 64, batchedTokens: 4096, countsRunning: true };
+
+interface Moment {
+  atSeconds: number;
+  seconds: number | null;
+  fraction: number;
+}
+
+/** Runs an index on a simulated engine with continuous batching, and asks for an estimate after every step. */
+function simulate(index: RequestIndex, speed: EngineSpeed, answerTokens: (row: number) => number, priorRates?: Work) {
+  const { kind, contextTokens, continuationTokens } = index.columns;
+  const order = orderRequests(index, { kvCacheTokens: 1e6 });
+  const model = new RunProgressModel(index, { order, maxNumBatchedTokens: speed.batchedTokens, priorRates });
+  const sums = new HeartbeatSums();
+  const waiting = [...order];
+  const running: { row: number; toPrefill: number; toDecode: number }[] = [];
+  const counts = { steps: 0, promptTokens: 0, newTokens: 0 };
+  const moments: Moment[] = [];
+  let atSeconds = 0;
+  while (waiting.length > 0 || running.length > 0) {
+    while (running.length < speed.sequences && waiting.length > 0) {
+      const row = waiting.shift()!;
+      running.push({ row, toPrefill: contextTokens[row]! + continuationTokens[row]!, toDecode: kind[row] === GENERATE ? answerTokens(row) : 1 });
+    }
+    let room = speed.batchedTokens;
+    let seconds = speed.stepSeconds;
+    for (const request of running) {
+      const isGenerate = kind[request.row] === GENERATE;
+      const tokens = Math.min(room, request.toPrefill);
+      room -= tokens;
+      if (speed.countsRunning) counts.promptTokens += tokens;
+      const wasWaiting = request.toPrefill > 0;
+      request.toPrefill -= tokens;
+      seconds += tokens * (isGenerate ? speed.prefillSeconds : speed.scoredSeconds);
+      if (request.toPrefill > 0 || (wasWaiting && tokens === 0)) continue;
+      request.toDecode -= 1;
+      seconds += isGenerate ? speed.decodeSeconds : 0;
+      if (speed.countsRunning) counts.newTokens += 1;
+    }
+    atSeconds += seconds;
+    counts.steps += 1;
+    for (const { row } of running.filter(({ toDecode, toPrefill }) => toPrefill === 0 && toDecode <= 0)) {
+      const newTokens = kind[row] === GENERATE ? answerTokens(row) : 1;
+      model.finish(row, { newTokens, cachedTokens: 0 });
+      if (!speed.countsRunning) {
+        counts.promptTokens += contextTokens[row]! + continuationTokens[row]!;
+        counts.newTokens += newTokens;
+      }
+    }
+    running.splice(0, running.length, ...running.filter(({ toDecode, toPrefill }) => toPrefill > 0 || toDecode > 0));
+    sums.note(0, { ...counts, runningRequests: running.length });
+    model.observe({ atSeconds, ...sums.counters() });
+    moments.push({ atSeconds, ...model.estimate(atSeconds) });
+  }
+  return { moments, totalSeconds: atSeconds, rates: model.rates() };
+}
+
+/** Largest error of the predicted total, in parts of the true one, once a fifth is done. */
+function worstError({ moments, totalSeconds }: ReturnType<typeof simulate>): number {
+  const late = moments.filter(({ atSeconds, fraction }) => fraction >= 0.2 && atSeconds >= totalSeconds / 5);
+  return Math.max(...late.map(({ atSeconds, seconds }) => Math.abs(atSeconds + seconds! - totalSeconds) / totalSeconds));
+}
+
+const repeat = (count: number, fixture: (row: number) => RequestFixture) => Array.from({ length: count }, (_, row) => fixture(row));
+const demo = buildIndex([
+  ...repeat(160, (row) => ({ kind: 'loglikelihood', task: 0, context: 150 + (row % 40), continuation: 1 + (row % 6), group: Math.floor(row / 4) })),
+  ...repeat(60, (row) => ({ kind: 'loglikelihood', task: 1, context: 100 + row * 57, continuation: 3, group: 100 + row })),
+  ...repeat(120, (row) => ({ task: 2, context: 120 + (row % 60), budget: 64, group: 1000 + row })),
+  ...repeat(60, (row) => ({ task: 3, context: 200 + (row % 90), budget: 256, group: 2000 + row })),
+]);
+const answer = (row: number) => 4 + ((row * 7919) % 60);
+
+test('V02: a run of many short and some very long samples is foreseen within 30 % after a fifth', () => {
+  const index = buildIndex([...repeat(900, () => ({ kind: 'loglikelihood', context: 200 })), ...repeat(100, () => ({ kind: 'loglikelihood', context: 30_000 }))]);
+  expect(worstError(simulate(index, { ...laptop, stepSeconds: 0 }, () => 1))).toBeLessThan(0.15);
+  const generated = buildIndex([...repeat(900, () => ({ context: 200, budget: 40 })), ...repeat(100, () => ({ context: 30_000, budget: 40 }))]);
+  expect(worstError(simulate(generated, laptop, () => 40))).toBeLessThan(0.3);
+});
+
+test('the demo\'s mix is foreseen within 15 % after a fifth, and nearly so where only finished requests are counted', () => {
+  expect(worstError(simulate(demo, laptop, answer))).toBeLessThan(0.15);
+  expect(worstError(simulate(demo, { ...laptop, countsRunning: false }, answer))).toBeLessThan(0.2);
+});
+
+test.each([1 / 900, 1 / 2600])('scoring at %f s a token is foreseen roughly at first, and within 15 %% with the rates of an earlier run', (scoredSeconds) => {
+  const first = simulate(demo, { ...laptop, scoredSeconds }, answer);
+  expect(worstError(first)).toBeLessThan(0.35);
+  expect(worstError(simulate(demo, { ...laptop, scoredSeconds, stepSeconds: 0.04 }, answer, first.rates))).toBeLessThan(0.15);
+});
+
+test('answers that stop early are learned from those that have ended and those still being written', () => {
+  const index = buildIndex(repeat(800, (row) => ({ context: 300, budget: 512, task: row % 3 })));
+  for (const countsRunning of [true, false]) {
+    expect(worstError(simulate(index, { ...laptop, countsRunning }, (row) => 10 + ((row * 31) % 150)))).toBeLessThan(0.15);
+  }
+});
+
+test('V01: the fraction never falls, is never above 1, and is 1 only at the end', () => {
+  fc.assert(fc.property(fc.array(fc.record({ context: fc.integer({ min: 1, max: 900 }), budget: fc.nat(80), task: fc.nat(2) }), { minLength: 1, maxLength: 40 }), fc.infiniteStream(fc.nat(200)), (fixtures, lengths) => {
+    const made = fixtures.map(() => 1 + (lengths.next().value as number));
+    const { moments } = simulate(buildIndex(fixtures), { ...laptop, sequences: 5 }, (row) => made[row]!);
+    moments.forEach(({ fraction }, place) => {
+      expect(fraction).toBeGreaterThanOrEqual(moments[place - 1]?.fraction ?? 0);
+      expect(fraction === 1).toBe(place === moments.length - 1);
+    });
+    expect(moments.at(-1)!.seconds).toBe(0);
+  }), { numRuns: 40 });
+});
+
+test('V01: 57 subtasks of 20 documents with retries and replays end at 1,140 of 1,140', () => {
+  const index = buildIndex(repeat(1140, (row) => ({ kind: 'loglikelihood', task: Math.floor(row / 20), context: 50 })));
+  const model = new RunProgressModel(index, { finalRows: Array.from({ length: 100 }, (_, row) => row) });
+  expect(model.finalRequests).toBe(100);
+  expect(model.estimate(1).seconds).toBeNull();
+  for (let row = 0; row < 1139; row += 1) {
+    model.finish(row);
+    if (row % 114 === 0) model.finish(row);
+  }
+  expect(model.finalRequests).toBe(1139);
+  expect(model.estimate(10).fraction).toBeLessThan(1);
+  model.finish(1139);
+  expect(model.estimate(11)).toEqual({ seconds: 0, fraction: 1 });
+});
+
+test('rates of kinds that alternate are told apart, and an unseen kind is scaled like the others', () => {
+  const work = (prefill: number, decode: number) => ({ request: 0, scored: 0, prefill, decode });
+  const intervals = Array.from({ length: 20 }, (_, place) => {
+    const done = work(1000 + 900 * Math.sin(place), 200 - 150 * Math.sin(place));
+    return { seconds: done.prefill * 0.001 + done.decode * 0.02, work: done };
+  });
+  const rates = learnRates(intervals)!;
+  expect(rates.prefill).toBeCloseTo(0.001, 3);
+  expect(rates.decode / 0.02).toBeGreaterThan(0.9);
+  expect(rates.scored).toBeGreaterThan(0);
+  expect(learnRates([{ seconds: 1, work: work(0, 0) }])).toBeUndefined();
+});
+
+test('a replaced worker does not turn the sums back', () => {
+  const sums = new HeartbeatSums();
+  sums.note(0, { steps: 10, promptTokens: 500, newTokens: 90, runningRequests: 4 });
+  sums.note(0, { steps: 20, promptTokens: 900, newTokens: 120, runningRequests: 4 });
+  sums.note(0, { steps: 3, promptTokens: 50, newTokens: 6, runningRequests: 2 });
+  sums.note(1, { steps: 5, promptTokens: 10, newTokens: 1, runningRequests: 1 });
+  expect(sums.counters()).toEqual({ steps: 28, promptTokens: 960, newTokens: 127, sequenceSteps: 65.5, runningRequests: 3 });
+});

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { choosePlan } from './choose-plan.ts';
+import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
+import { isSamePlan, type Plan } from './plan.ts';
+import { buildIndex } from './request-index-fixture.ts';
+import { nextRung } from './rungs.ts';
+
+const GIB = 2 ** 30;
+const cpuPlan = (longest: number) => choosePlan({
+  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', node: { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] }, facts: smollm2, maxModelLen: 8192,
+  index: buildIndex([...Array.from({ length: 200 }, () => ({ context: 2000, budget: 500 })), { kind: 'loglikelihood', context: longest }]),
+});
+const gpuPlan = choosePlan({
+  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192, index: buildIndex([{ context: 4000, budget: 500 }]),
+  node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [0, 1, 2, 3].map((number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: 80 * GIB, freeBytes: 80 * GIB })) },
+});
+const WHERE = [undefined, 'weights', 'kv', 'activation', 'logits', 'graph'] as const;
+
+function descend(start: Plan, wheres: readonly (typeof WHERE)[number][]): Plan[] {
+  const tried = [start];
+  for (const where of wheres) {
+    const next = nextRung(tried.at(-1)!, { where }, tried);
+    if (!next) break;
+    tried.push(next);
+  }
+  return tried;
+}
+
+test('logits of a long scored prompt are lowered by fewer batched tokens', () => {
+  const next = nextRung(cpuPlan(8100), { where: 'logits' }, [])!;
+  expect(next).toMatchObject({ maxNumBatchedTokens: 2048, maxNumSeqs: 128 });
+  expect(next.why.at(-1)).toBe('out of memory (logits): fewer batched tokens, max_num_batched_tokens 4096 → 2048');
+  expect(next.memory.totalBytes).toBeLessThan(cpuPlan(8100).memory.totalBytes);
+});
+
+test('a rung goes as far as it must: halves that no prompt reaches are skipped', () => {
+  expect(nextRung(cpuPlan(600), { where: 'logits' }, [])).toMatchObject({ maxNumBatchedTokens: 1024 });
+});
+
+test('a rung that cannot lower the failing term is skipped', () => {
+  const plan = cpuPlan(8100);
+  expect(nextRung(plan, { where: 'weights' }, [])).toBeUndefined();
+  expect(nextRung(plan, { where: 'graph' }, [])?.maxNumBatchedTokens).toBe(plan.maxNumBatchedTokens);
+  const smaller = nextRung(plan, { where: 'kv' }, [])!;
+  expect(smaller.kvCacheBytes).toBeLessThan(plan.kvCacheBytes);
+  expect(smaller.maxNumBatchedTokens).toBe(plan.maxNumBatchedTokens);
+});
+
+test('weights that do not fit a GPU are cut over twice as many', () => {
+  expect(nextRung(gpuPlan, { where: 'weights' }, [])).toMatchObject({ tensor: 2, data: 2, deviceSets: [['GPU-0', 'GPU-1'], ['GPU-2', 'GPU-3']] });
+  expect(nextRung(gpuPlan, { where: 'graph' }, [])?.enforceEager).toBe(true);
+});
+
+test('no plan comes twice, each wants less than the one before, and the way down ends', () => {
+  fc.assert(fc.property(fc.array(fc.constantFrom(...WHERE), { minLength: 60, maxLength: 60 }), fc.constantFrom(cpuPlan(8100), cpuPlan(300), gpuPlan), (wheres, start) => {
+    const tried = descend(start, wheres);
+    expect(tried.length).toBeLessThan(60);
+    tried.forEach((plan, place) => {
+      expect(tried.slice(0, place).some((other) => isSamePlan(other, plan))).toBe(false);
+      expect(plan.maxNumBatchedTokens).toBeGreaterThanOrEqual(plan.maxNumSeqs);
+      expect(plan.kvCacheBytes).toBeGreaterThanOrEqual(plan.minKvCacheBytes);
+      if (place > 0) expect(plan.memory.totalBytes).toBeLessThan(tried[place - 1]!.memory.totalBytes);
+    });
+  }));
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import type { MetricRow } from '@assay/protocol';
+import { formatSeconds, formatShare } from './format-numbers.ts';
+import { renderIdle } from './idle-line.ts';
+import { renderPlan } from './plan-view.ts';
+import { renderProbe } from './probe-view.ts';
+import { renderProgress } from './progress-line.ts';
+import { renderResultsTable } from './results-table.ts';
+
+const GIB = 2 ** 30;
+const row = (fields: Partial<MetricRow>): MetricRow => ({
+  task: 'a', alias: 'a', version: 1, filter: 'none', numFewshot: 0, metric: 'acc', value: 0.5, stderr: 0.05, higherIsBetter: true, group: false, ...fields,
+});
+
+test('V08: each score stands with its coverage and its share of cut answers, and above 5 % there is a warning', () => {
+  const table = renderResultsTable({
+    rows: [
+      row({ task: 'demo', alias: 'demo', group: true, metric: 'acc', value: 0.6123 }),
+      row({ task: 'capitals', alias: ' - capitals' }),
+      row({ task: 'capitals', alias: ' - capitals', metric: 'acc_norm', value: 0.25 }),
+      row({ task: 'sums', alias: ' - sums', version: 'Yaml', filter: 'strict|match', numFewshot: 5, metric: 'exact_match', value: null, stderr: null, error: 'list index out of range' }),
+      row({ task: 'prose', alias: ' - prose', metric: 'perplexity', value: 'NaN', stderr: 'NaN', higherIsBetter: false }),
+    ],
+    coverage: { capitals: { final: 40, rendered: 40 }, sums: { final: 38, rendered: 40 }, prose: { final: 3, rendered: 3 } },
+    lengthShare: { sums: 0.125, capitals: 0.05 },
+  });
+  expect(table).toMatchInlineSnapshot(`
+    "|Tasks      |Version|Filter       |n-shot|Metric     | | Value| |Stderr|Coverage|Cut answers|
+    |-----------|------:|-------------|-----:|-----------|-|-----:|-|-----:|-------:|----------:|
+    | - capitals|      1|none         |     0|acc        |↑|0.5000|±|0.0500|   100 %|        5 %|
+    |           |       |none         |     0|acc_norm   |↑|0.2500|±|0.0500|   100 %|        5 %|
+    | - sums    |   Yaml|strict\\|match|     5|exact_match|↑|  none|±|   N/A|    95 %|     12.5 %|
+    | - prose   |      1|none         |     0|perplexity |↓|   NaN|±|   NaN|   100 %|           |
+
+    |Groups|Version|Filter|n-shot|Metric| | Value| |Stderr|Coverage|Cut answers|
+    |------|------:|------|-----:|------|-|-----:|-|-----:|-------:|----------:|
+    |demo  |      1|none  |     0|acc   |↑|0.6123|±|0.0500|        |           |
+
+    ! sums: exact_match could not be computed: list index out of range
+    ! sums: 2 of 40 requests have no final result
+    ! sums: 12.5 % of the answers were cut at their token budget; a larger max_gen_toks may change the score"
+  `);
+});
+
+const plan = {
+  device: 'cpu', data: 2, tensor: 1, pipeline: 1, maxNumSeqs: 128, maxNumBatchedTokens: 4096, maxModelLen: 8192, kvCacheBytes: GIB, enforceEager: true, enablePrefixCaching: true, dtype: 'bfloat16',
+  threadsPerWorker: 1, cpuSets: [[0], [1]], deviceSets: [], memoryLimitBytes: 8 * GIB, why: ['one replica a core', 'eager: compiling takes longer than it saves'],
+  memory: { kind: 'resident', totalBytes: 4.2 * GIB, ruleOfThumbBytes: 0.28 * GIB, residualBytes: 0, terms: { weights: 0.3 * GIB, kv: GIB, activation: 0.1 * GIB, logits: 0.05 * GIB, promptLogprobs: 1.7 * GIB, graphs: 0, context: 1.1 * GIB } },
+};
+
+test('a plan is shown with its memory by term, beside the rule of thumb, and the reasons', () => {
+  expect(renderPlan(plan)).toMatchInlineSnapshot(`
+    "plan    2 workers, cores 0 | 1, 1 thread each, bfloat16, eager
+    batch   max_num_seqs 128, max_num_batched_tokens 4096, max_model_len 8192, prefix cache on
+    memory  about 4.20 GiB of 8.00 GiB a worker (resident; the rule of thumb says 286.7 MiB)
+            = weights 307.2 MiB + KV cache 1.00 GiB + activations 102.4 MiB + prompt log-probabilities 1.70 GiB + engine 1.10 GiB
+    why     - one replica a core
+            - eager: compiling takes longer than it saves"
+  `);
+  expect(renderPlan({ ...plan, device: 'cuda', data: 1, tensor: 2, enforceEager: false, deviceSets: [['GPU-a', 'GPU-b']], why: [] }).split('\n')[0]).toMatchInlineSnapshot(`"plan    1 worker, tensor 2, devices GPU-a,GPU-b, bfloat16, compiled"`);
+});
+
+test('the probe\'s verdict compares the predicted with the measured peak, after every rung that was taken', () => {
+  const rung = { seconds: 4, predictedBytes: 5.7 * GIB, plan };
+  const oom = { ...rung, verdict: 'oom' as const, failure: { message: 'cannot allocate 805306368 bytes\nstack', where: 'logits' } };
+  const fits = { ...rung, verdict: 'fits' as const, predictedBytes: 4.5 * GIB, measuredBytes: 4.4 * GIB, plan: { ...plan, why: ['fewer batched tokens, 4096 → 2048'] } };
+  expect(renderProbe({ rungs: [oom, fits], seconds: 41 })).toMatchInlineSnapshot(`
+    "probe   out of memory (logits): cannot allocate 805306368 bytes
+            fewer batched tokens, 4096 → 2048; fits: peak memory 4.40 GiB measured, 4.50 GiB predicted (+2 %) (41 s)"
+  `);
+  expect(renderProbe({ rungs: [{ ...rung, verdict: 'skipped' }], seconds: 9 })).toMatchInlineSnapshot(`"probe   not run (probe: false); peak memory while loading not measured, 5.70 GiB predicted (9 s)"`);
+});
+
+const progress = { finalRequests: 120, totalRequests: 400, shardsDone: 3, shardsTotal: 14, workersReady: 2, remaining: { seconds: 95, fraction: 0.31 }, elapsedSeconds: 42 };
+
+test('the progress line fits its width and drops what matters least', () => {
+  const lines = [120, 80, 60, 40, 20, 5].map((width) => renderProgress(progress, { width, unicode: true }));
+  lines.forEach((line, place) => expect(line.length).toBeLessThanOrEqual([120, 80, 60, 40, 20, 5][place]!));
+  expect(lines.join('\n')).toMatchInlineSnapshot(`
+    "████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests · 42 s so far · shard 3/14 · 2 workers
+    ███▍░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests · 42 s so far · shard 3/14
+    █████▌░░░░░░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests
+    █████▎░░░░░░░░░░░ 31 % · 1 min 35 s left
+    ████▋░░░░░░░░░░ 31 %
+    31 %"
+  `);
+});
+
+test('the progress line has a plain form, and is full only at the end', () => {
+  expect(renderProgress({ ...progress, remaining: { seconds: null, fraction: 0.9999 } }, { width: 70, unicode: false })).toMatchInlineSnapshot(`"#########- 99.9 % | time left unknown | 120/400 requests | 42 s so far"`);
+  expect(renderProgress({ ...progress, remaining: { seconds: 0, fraction: 1 } }, { width: 50, unicode: true })).toContain('█ 100 %');
+});
+
+test('idle time is shown by cause, the largest first', () => {
+  expect(renderIdle({ wallSeconds: 142, computingSeconds: 98, idleSeconds: { render: 9, load: 31.2, queue: 0, score: 3.8 } })).toMatchInlineSnapshot(`"idle    no engine worker was computing in 31 % of 2 min 22 s: load 22 %, render 6.3 %, score 2.7 %"`);
+  expect(renderIdle({ wallSeconds: 0, computingSeconds: 0, idleSeconds: {} })).toBe('idle    nothing has run yet');
+});
+
+test('durations and shares read naturally and never round up to a whole', () => {
+  expect([0.4, 59.6, 200, 3599.7, 7500].map(formatSeconds)).toEqual(['0 s', '1 min 00 s', '3 min 20 s', '1 h 00 min', '2 h 05 min']);
+  expect([0, 0.0004, 0.05, 0.1234, 0.9999, 1].map(formatShare)).toEqual(['0 %', '<0.1 %', '5 %', '12.3 %', '>99.9 %', '100 %']);
+});
