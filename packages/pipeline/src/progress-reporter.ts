@@ -14,6 +14,9 @@ export interface ProgressParts {
   results: ResultLedger;
   shards: ShardLedger;
   pool: EnginePool;
+  /** Rows in the order of dispatch. */
+  order: Uint32Array;
+  maxNumBatchedTokens: number;
 }
 
 export class ProgressReporter {
@@ -22,16 +25,16 @@ export class ProgressReporter {
   readonly #model: RunProgressModel;
   readonly #sums = new HeartbeatSums();
   #startedAtMs = 0;
-  #firstResultAtMs: number | undefined;
+  #firstStepAt: number | undefined;
   #lastResultAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(context: RunContext, parts: ProgressParts) {
     this.#context = context;
     this.#parts = parts;
-    const { index, results } = parts;
+    const { index, results, order, maxNumBatchedTokens } = parts;
     const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
-    this.#model = new RunProgressModel(index, { finalRows });
+    this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens });
   }
 
   start(): void {
@@ -44,7 +47,6 @@ export class ProgressReporter {
 
   /** Notes results that have become durable. */
   note(stored: readonly Result[], atMs: number): void {
-    this.#firstResultAtMs ??= atMs;
     this.#lastResultAtMs = atMs;
     for (const { row, outcome, newTokens, cachedTokens } of stored) {
       if (this.#parts.results.isFinal(row)) this.#model.finish(row, { newTokens, cachedTokens });
@@ -52,13 +54,20 @@ export class ProgressReporter {
     }
   }
 
+  /** Notes when a shard's first request was in an engine step, in Unix seconds. */
+  noteFirstStep(atSeconds: number): void {
+    this.#firstStepAt = Math.min(this.#firstStepAt ?? atSeconds, atSeconds);
+  }
+
   /** Writes the ends of the phase into the events. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#report();
-    if (this.#firstResultAtMs === undefined) return;
+    if (this.#lastResultAtMs === 0) return;
     const { events, epoch } = this.#context;
-    await events.append({ type: 'request_phase', epoch, firstStepAt: this.#startedAtMs / 1000, lastResultAt: this.#lastResultAtMs / 1000 });
+    // A phase in which no shard ended knows only when it began to hand them out.
+    const firstStepAt = this.#firstStepAt ?? this.#startedAtMs / 1000;
+    await events.append({ type: 'request_phase', epoch, firstStepAt, lastResultAt: this.#lastResultAtMs / 1000 });
   }
 
   #report(): void {

@@ -45,7 +45,9 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     shards: work.shards, order: work.order, isAtomic, isFinal: (row) => results.isFinal(row),
     logMove: (shard, from, to) => context.log.debug({ shard, from, to }, 'shard state'),
   });
-  const progress = new ProgressReporter(context, { index, results, shards, pool });
+  const progress = new ProgressReporter(context, {
+    index, results, shards, pool, order: work.order, maxNumBatchedTokens: (input.tried.at(-1) as Plan).maxNumBatchedTokens,
+  });
   const recovery = {
     epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried,
     onRung: (plan: Plan, why: string) => {
@@ -61,7 +63,10 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
       input.onTaskResults(new Set(stored.map(({ task }) => task)));
     },
     onShardStarted: () => context.idle.beginComputing(),
-    onShardEnded: (report) => noteShardEnd(context, pool, report),
+    onShardEnded: (report) => {
+      if (report.done && report.done.requests > 0) progress.noteFirstStep(report.done.firstStepAt);
+      noteShardEnd(context, pool, report);
+    },
     recover: (failed) => recoverFromFailure(recovery, failed),
   });
   return {

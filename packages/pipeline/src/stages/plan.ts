@@ -2,9 +2,9 @@
 // planner's; this stage reads the files it needs and writes what was chosen.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { choosePlan, cutShards, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
+import { choosePlan, cutShards, digestOrder, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
 import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
-import { digestOf, orderFile, readRunJson, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
+import { orderFile, readRunJson, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
 import type { RunContext } from '../run-context.ts';
 
 export interface PlannedRun {
@@ -59,8 +59,7 @@ export async function orderOpenRequests(context: RunContext, { plan, index, resu
   const shards = isStrict ? cut.filter(({ begin, end }) => order.subarray(begin, end).some((row) => !results.isFinal(row))) : cut;
   const file = orderFile(epoch);
   await writeFileAtomic(join(run.dir, file), Buffer.from(order.buffer, order.byteOffset, order.byteLength));
-  const digest = digestOf(Array.from(order));
-  await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest, rows: order.length, shards: shards.length });
+  await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest: digestOrder(order), rows: order.length, shards: shards.length });
   return { file, order, shards };
 }
 

@@ -62,7 +62,7 @@ async function tryPlan(
   { plan, index, rung }: { plan: Plan; index: RequestIndex; rung: number },
 ): Promise<{ rung: ProbeRung; loaded?: Loaded[] }> {
   const startedAtMs = Date.now();
-  const facts = { rung, plan, predictedBytes: plan.memory.totalBytes };
+  const facts = { rung, plan, predictedBytes: plan.memory.peakBytes };
   const seconds = () => (Date.now() - startedAtMs) / 1000;
   try {
     const loaded = await pool.load(plan);

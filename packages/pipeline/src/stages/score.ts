@@ -1,4 +1,5 @@
 // SCORE: each task as soon as its last request is final, then the files in lm_eval's shape. A task that fails holds up no other.
+import { mkdir, rm } from 'node:fs/promises';
 import type { Aggregated, MetricRow, Rendered, Scored } from '@assay/protocol';
 import { hasAnswer } from '@assay/domain';
 import { readTaskResults, type ResultLedger } from '@assay/store';
@@ -61,6 +62,9 @@ export class Scorer {
 
   async aggregate(record: { date: string; config: Record<string, unknown>; extra: Record<string, unknown> }): Promise<Aggregated> {
     const { config, run } = this.#context;
+    // An earlier start may have ended between writing these and sealing.
+    await rm(run.paths.scoresDir, { recursive: true, force: true });
+    await mkdir(run.paths.scoresDir);
     return this.#harness.request({ type: 'aggregate', scoresDir: run.paths.scoresDir, logSamples: config.log_samples, ...record });
   }
 
