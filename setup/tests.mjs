@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runForeground } from './foreground.mjs';
-import { cloneDir, node24, nodeModulesDir, readJson } from './home.mjs';
+import { cloneDir, node24, nodeModulesDir, readJson, resolveHome } from './home.mjs';
 import { readJUnit } from './junit.mjs';
 
 const NO_TESTS_RAN = 5;
@@ -60,7 +60,8 @@ function readReport(file) {
   }
 }
 
-/** `node`, `vitest` and `assay` of the clone come first for whatever a test starts. */
+/** The clone's programs come first for whatever a test starts, and both languages look into the same home. */
 function testEnvironment(extra) {
-  return { ...process.env, PATH: `${path.join(nodeModulesDir, '.bin')}${path.delimiter}${process.env.PATH ?? ''}`, ...extra };
+  const PATH = `${path.join(nodeModulesDir, '.bin')}${path.delimiter}${process.env.PATH ?? ''}`;
+  return { ...process.env, PATH, ASSAY_HOME: resolveHome(), ...extra };
 }

@@ -62,6 +62,13 @@ test('C02: a key given twice is refused with both lines, in YAML, JSON files and
 
 test('C05: without a task nothing runs, and the exit code says so', () => expect(refusal('run', '--model_args', 'pretrained=./model')).toEqual(refused('no task was given', '--tasks')));
 
+test('C05: a task file and a folder of tasks that are not there are named, with what lies beside them', async () => {
+  await writeFile(join(cwd, 'task.yaml'), 'task: x\n');
+  await mkdir(join(cwd, 'tasks'));
+  expect(refusal('--tasks', './taks.yaml', '--model_args', 'pretrained=./model')).toEqual(refused(/unknown task ".*taks\.yaml"/, /No such file or folder; beside it there is .*task\.yaml/));
+  expect(refusal(...GIVEN, '--include_path', 'taks')).toEqual(refused(/include_path: no such folder: .*taks; beside it there is .*tasks/));
+});
+
 test('C05: a flag that swallows the next one is found out', () => expect(refusal('run', '--tasks', '--model_args', 'pretrained=./model')).toEqual(refused('--tasks: no value was given')));
 
 test.each(['--log_samples=of', '--probe=maybe', '--predict_only="false"'])('C07: %s is refused, never taken for true', (flag) => (

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { listConfigKeys } from '@assay/domain';
 import type { Command } from 'commander';
+import { checkPaths } from './config/check-paths.ts';
 import { composeConfig, type Composed } from './config/compose.ts';
 import { readConfigFile } from './config/config-file.ts';
 import type { FlagEntry } from './flags/flag-entry.ts';
@@ -29,5 +30,7 @@ export function loadConfig(options: Record<string, unknown>, around: Surrounding
   const flags = readFlags(options);
   if (flags.verbosity !== undefined) around.env['LMEVAL_LOG_LEVEL'] = flags.verbosity;
   const file = flags.configFile === undefined ? undefined : readConfigFile(resolve(around.cwd, flags.configFile), around.cwd);
-  return composeConfig({ flags, file, cwd: around.cwd });
+  const composed = composeConfig({ flags, file, cwd: around.cwd });
+  checkPaths(composed.config, (key) => composed.provenance[key] ?? 'command line');
+  return composed;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The `assay` command: finds the subcommand, runs it, turns whatever was thrown into two lines and an exit code.
 import { runCommand } from './run-command.ts';
-import { guardStdout } from './stdout.ts';
+import { guardOutput } from './output.ts';
 
-guardStdout(process.stdout);
+guardOutput(process);
 process.exitCode = await runCommand({ argv: process.argv.slice(2), cwd: process.cwd(), env: process.env, stdout: process.stdout, stderr: process.stderr });

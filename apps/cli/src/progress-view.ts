@@ -24,20 +24,24 @@ export interface ProgressViewOptions {
   sink: TextSink;
   now: () => number;
   unicode: boolean;
+  /** What the command writes to stdout at its end, and is therefore left out here. */
+  outcome?: 'plan' | 'probe' | 'scores';
 }
 
 export class ProgressView implements RunObserver {
   readonly #sink: TextSink;
   readonly #now: () => number;
   readonly #unicode: boolean;
+  readonly #outcome: ProgressViewOptions['outcome'];
   readonly #startedAtMs: number;
   #isLineOpen = false;
   #lastPlainMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ sink, now, unicode }: ProgressViewOptions) {
+  constructor({ sink, now, unicode, outcome }: ProgressViewOptions) {
     this.#sink = sink;
     this.#now = now;
     this.#unicode = unicode;
+    this.#outcome = outcome;
     this.#startedAtMs = now();
   }
 
@@ -54,12 +58,12 @@ export class ProgressView implements RunObserver {
   }
 
   onPlan(plan: Parameters<RunObserver['onPlan']>[0]): void {
-    this.#print(renderPlan(plan));
+    if (this.#outcome !== 'plan') this.#print(renderPlan(plan));
   }
 
   onProbe(report: Parameters<RunObserver['onProbe']>[0]): void {
     // Earlier rungs have been shown already.
-    this.#print(renderProbe({ ...report, rungs: report.rungs.slice(-1) }));
+    if (this.#outcome !== 'probe') this.#print(renderProbe({ ...report, rungs: report.rungs.slice(-1) }));
   }
 
   onProgress(progress: RunProgress): void {

@@ -19,9 +19,10 @@ export async function runCommand(around: Surroundings): Promise<number> {
   }
 }
 
-/** `assay --tasks …` is `assay run --tasks …`. */
+/** `assay --tasks …` is `assay run --tasks …`, and `assay help run` is `assay run --help`. */
 function insertRun(argv: string[]): string[] {
-  const [first] = argv;
+  const [first, second] = argv;
+  if (first === 'help' && second !== undefined && Object.hasOwn(COMMANDS, second)) return [second, '--help'];
   const isFlag = first !== undefined && first.startsWith('-') && !['--help', '-h', '--version', '-V'].includes(first);
   return isFlag ? ['run', ...argv] : argv;
 }

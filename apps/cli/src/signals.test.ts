@@ -11,7 +11,7 @@ test('the first signal drains, the second stops, whichever they are', () => {
   source.emit('SIGTERM', 'SIGTERM');
   expect(signals.stop.aborted).toBe(true);
   source.emit('SIGINT', 'SIGINT');
-  expect(told).toEqual(['SIGINT: finishing the requests that are in the engines; once more stops at once', 'SIGTERM: stopping now']);
+  expect(told).toEqual(['SIGINT: ending the run; once more stops it at once', 'SIGTERM: stopping now']);
 });
 
 test('after the run no handler is left', () => {

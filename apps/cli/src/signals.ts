@@ -18,7 +18,7 @@ export function listenForInterrupts(source: NodeJS.EventEmitter, tell: (text: st
   const stop = new AbortController();
   const onSignal = (signal: string): void => {
     if (!drain.signal.aborted) {
-      tell(`${signal}: finishing the requests that are in the engines; once more stops at once`);
+      tell(`${signal}: ending the run; once more stops it at once`);
       drain.abort(signal);
     } else if (!stop.signal.aborted) {
       tell(`${signal}: stopping now`);

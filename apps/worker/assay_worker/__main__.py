@@ -4,7 +4,13 @@ Order matters: the channel takes over the descriptors, and the process is tied t
 """
 
 import importlib
+import os
 import sys
+
+# `-m` puts the working directory first, where a file of the user's may be called like a library. Descendants leave it out too.
+if sys.path[0] == os.getcwd():
+    del sys.path[0]
+os.environ["PYTHONSAFEPATH"] = "1"
 
 from assay_worker.lifetime import tie_to_parent
 from assay_worker.transport import open_channel
@@ -25,5 +31,12 @@ def main(arguments: list[str]) -> int:
     return exit_code
 
 
+def end_process(exit_code: int) -> None:
+    """At once: finalisers of engines take seconds, and what they would end or remove is the guardian's business anyway."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exit_code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end_process(main(sys.argv[1:]))

@@ -3,10 +3,12 @@
 `progress` rises only where work is done, so a worker that lives but does nothing can be told from one that works.
 """
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass
 
+from assay_worker.load_watch import LoadWatch
 from assay_worker.memory import read_peak_bytes, read_resident_bytes
 from assay_worker.protocol import Heartbeat, WorkerState
 from assay_worker.transport import Channel
@@ -45,8 +47,13 @@ def start_heartbeat(channel: Channel, activity: Activity, interval_seconds: floa
 
 
 def _beat(channel: Channel, activity: Activity, interval_seconds: float) -> None:
+    watch = LoadWatch()
     while True:
-        channel.send(read_heartbeat(activity))
+        # Short of memory is no reason to look dead; the next beat may find some.
+        with contextlib.suppress(MemoryError):
+            if activity.state == "loading" and watch.has_moved():
+                activity.advance()
+            channel.send(read_heartbeat(activity))
         time.sleep(interval_seconds)
 
 

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -31,7 +32,17 @@ def tie_to_parent() -> None:
     os.environ[WORKER_VARIABLE] = str(os.getpid())
     descendants = str(_HERE / "descendants")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [descendants, os.environ.get("PYTHONPATH")]))
-    start_guardian(parent)
+    start_guardian(parent, make_temporary_folder())
+
+
+def make_temporary_folder() -> str:
+    """A folder for everything libraries put aside, which the guardian removes however this process ends."""
+    shared = tempfile.gettempdir()
+    # The compiler's cache is worth keeping; without this it would move into the folder.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{shared}/torchinductor_{os.getuid()}")
+    folder = tempfile.mkdtemp(prefix="assay-worker-")
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    return folder
 
 
 def die_with_parent() -> None:
@@ -40,10 +51,12 @@ def die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def start_guardian(parent: int) -> None:
-    """It stays in this group, so that the group's number cannot be reused before it has ended the rest."""
-    command = [sys.executable, "-I", "-S", str(_HERE / "guardian.py"), str(os.getpid()), str(parent)]
-    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start_guardian(parent: int, temporary_folder: str) -> None:
+    command = [sys.executable, "-I", "-S", str(_HERE / "guardian.py"), str(os.getpid()), str(parent), temporary_folder]
+    # Not marked as a descendant: it would have to end itself first.
+    environment = {name: value for name, value in os.environ.items() if name != WORKER_VARIABLE}
+    nothing = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, env=environment, start_new_session=True)
 
 
 def end_process_group() -> None:

@@ -9,25 +9,25 @@ _KIB = 1024
 
 def read_resident_bytes() -> int:
     """Now, descendants included (the ranks of a tensor-parallel engine are processes of their own)."""
-    return sum(_read_status(pid, "VmRSS") for pid in _list_tree())
+    return sum(_read_status(pid, "VmRSS") for pid in list_tree())
 
 
 def read_peak_bytes() -> int:
     """The sum of each process's own high-water mark: an upper bound where they did not peak together."""
-    return sum(_read_status(pid, "VmHWM") for pid in _list_tree())
+    return sum(_read_status(pid, "VmHWM") for pid in list_tree())
 
 
 def reset_peak() -> bool:
     """Lets the high-water marks start again from the present. False where the kernel does not allow it."""
     try:
-        for pid in _list_tree():
+        for pid in list_tree():
             Path(f"/proc/{pid}/clear_refs").write_text("5")
     except OSError:
         return False
     return True
 
 
-def _list_tree() -> list[int]:
+def list_tree() -> list[int]:
     """This process and the descendants with memory of their own. A child that has not replaced its program yet shares its
     parent's pages, and counting them twice would show a peak that never was."""
     pids = [os.getpid()]

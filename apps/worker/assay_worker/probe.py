@@ -5,13 +5,13 @@ on, then one decode step with as many sequences as the engine takes.
 """
 
 import time
-import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assay_worker.engines.base import Engine, EngineRequest
-from assay_worker.failures import classify_exception
 from assay_worker.heartbeat import Activity
+from assay_worker.memory import read_peak_bytes
 from assay_worker.protocol import Failure, ProbedStep, ProbeStep
 from assay_worker.seeds import draws_randomly
 
@@ -34,24 +34,41 @@ class ProbeReport:
         return "oom" if self.failure.class_ == "oom" else "failed"
 
 
-def run_probe(engine: Engine, steps: list[ProbeStep], parameter_sets: list[dict[str, Any]], activity: Activity) -> ProbeReport:
+@dataclass(frozen=True)
+class ProbeParts:
+    engine: Engine
+    parameter_sets: list[dict[str, Any]]
+    activity: Activity
+    explain: Callable[[Exception], Failure]
+
+
+def run_probe(parts: ProbeParts, steps: list[ProbeStep]) -> ProbeReport:
     """Never raises: that it does not fit is an answer. After a failure the engine's state is unknown."""
     report = ProbeReport()
+    engine = parts.engine
     for number, step in enumerate(steps):
         started_at = time.monotonic()
         try:
-            activity.note_peak()
+            parts.activity.note_peak()
             engine.reset_peak()
-            for batch in plan_batches(engine, step, parameter_sets, number):
-                run_batch(engine, batch, activity)
-            report.steps.append(build_step(step, started_at, engine))
+            for batch in plan_batches(engine, step, parts.parameter_sets, number):
+                run_batch(engine, batch, parts.activity)
         except Exception as error:
-            traceback.print_exc()
-            report.failure = classify_exception(error)
-            report.steps.append(build_step(step, started_at, engine))
+            report.failure = parts.explain(error)
+        seconds = time.monotonic() - started_at
+        report.steps.append(ProbedStep(kind=step.kind, seconds=seconds, peak_bytes=measure_peak(engine)))
+        if report.failure is not None:
             return report
     engine.reset_prefix_cache()
     return report
+
+
+def measure_peak(engine: Engine) -> int:
+    """A dead engine does not answer; then this process's memory is what there is to tell."""
+    try:
+        return engine.read_peak_bytes()
+    except Exception:
+        return read_peak_bytes()
 
 
 def plan_batches(engine: Engine, step: ProbeStep, parameter_sets: list[dict[str, Any]], number: int) -> list[list[EngineRequest]]:
@@ -104,7 +121,3 @@ def run_batch(engine: Engine, batch: list[EngineRequest], activity: Activity) ->
         unfinished -= len(engine.step().answers)
         activity.steps += 1
         activity.advance()
-
-
-def build_step(step: ProbeStep, started_at: float, engine: Engine) -> ProbedStep:
-    return ProbedStep(kind=step.kind, seconds=time.monotonic() - started_at, peak_bytes=engine.read_peak_bytes())

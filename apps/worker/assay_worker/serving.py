@@ -38,6 +38,15 @@ class ServingSettings:
     seed: int
 
 
+@dataclass(frozen=True)
+class ServingParts:
+    engine: Engine
+    files: RequestFiles
+    channel: Channel
+    activity: Activity
+    settings: ServingSettings
+
+
 @dataclass
 class InFlight:
     run: ShardRun
@@ -48,13 +57,13 @@ class InFlight:
 class Serving:
     """The requests of the shards given to this worker, in order. `turn` does one engine step; call it while `has_work`."""
 
-    def __init__(self, engine: Engine, files: RequestFiles, channel: Channel, activity: Activity, settings: ServingSettings) -> None:
-        self._engine = engine
-        self._files = files
-        self._channel = channel
-        self._activity = activity
-        self._settings = settings
-        self._admission = ADMISSION[settings.determinism]
+    def __init__(self, parts: ServingParts) -> None:
+        self._engine = parts.engine
+        self._files = parts.files
+        self._channel = parts.channel
+        self._activity = parts.activity
+        self._settings = parts.settings
+        self._admission = ADMISSION[parts.settings.determinism]
         self._shards: list[ShardRun] = []
         self._in_flight: dict[str, InFlight] = {}
         self._admitting = True
@@ -186,7 +195,7 @@ class Serving:
     def _finish_shards(self) -> None:
         for run in [run for run in self._shards if run.is_finished]:
             self._shards.remove(run)
-            run.send_done(self._activity)
+            run.send_done(self._engine.read_peak_bytes())
 
 
 def check_tokens(request: Request, vocab_size: int) -> None:

@@ -3,7 +3,6 @@
 import time
 from collections import Counter, deque
 
-from assay_worker.heartbeat import Activity
 from assay_worker.protocol import Batch, Result, Results, Shard, ShardDone
 from assay_worker.transport import Channel
 
@@ -60,7 +59,7 @@ class ShardRun:
                 Results(type="results", shard=command.shard, epoch=command.epoch, attempt=command.attempt, results=results)
             )
 
-    def send_done(self, activity: Activity) -> None:
+    def send_done(self, peak_bytes: int) -> None:
         self.flush()
         command = self.command
         self._channel.send(
@@ -78,7 +77,7 @@ class ShardRun:
                 new_tokens=self._tokens["new"],
                 steps=self._running.total(),
                 batch=Batch(median=find_median(self._running), max=max(self._running, default=0)),
-                peak_bytes=activity.note_peak(),
+                peak_bytes=peak_bytes,
             )
         )
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from assay_worker.engines.base import EngineRequest, LoadSpec
 from assay_worker.engines.simulated import SimulatedEngine
+from assay_worker.failures import classify_exception
 from assay_worker.heartbeat import Activity
-from assay_worker.probe import choose_heaviest, plan_batches, run_probe, spread_tokens
+from assay_worker.probe import ProbeParts, ProbeReport, choose_heaviest, plan_batches, run_probe, spread_tokens
 from assay_worker.protocol import ProbeStep
 
 MIB = 2**20
@@ -20,8 +21,12 @@ def load(**memory: int) -> SimulatedEngine:
     return engine
 
 
+def probe(engine: SimulatedEngine, *steps: ProbeStep, activity: Activity | None = None) -> ProbeReport:
+    return run_probe(ProbeParts(engine, SETS, activity or Activity(), classify_exception), list(steps))
+
+
 def test_measures_the_peak_of_each_step() -> None:
-    report = run_probe(load(baseBytes=100 * MIB, bytesPerToken=MIB), [SCORING, GENERATING], SETS, Activity())
+    report = probe(load(baseBytes=100 * MIB, bytesPerToken=MIB), SCORING, GENERATING)
     assert report.verdict == "fits"
     # Two prompts of 100 tokens in one step; one of 78 (context and budget less the two that are generated).
     assert [step.peak_bytes // MIB for step in report.steps] == [300, 178]
@@ -29,7 +34,7 @@ def test_measures_the_peak_of_each_step() -> None:
 
 def test_that_it_does_not_fit_is_an_answer() -> None:
     activity = Activity()
-    report = run_probe(load(baseBytes=100 * MIB, bytesPerToken=MIB, limitBytes=250 * MIB), [GENERATING, SCORING], SETS, activity)
+    report = probe(load(baseBytes=100 * MIB, bytesPerToken=MIB, limitBytes=250 * MIB), GENERATING, SCORING, activity=activity)
     assert report.verdict == "oom" and report.failure is not None
     assert (report.failure.where, report.failure.allocation_bytes) == ("logits", 200 * MIB)
     assert [step.kind for step in report.steps] == ["generate_until", "loglikelihood"]
@@ -39,7 +44,8 @@ def test_that_it_does_not_fit_is_an_answer() -> None:
 def test_any_other_failure_is_told_apart() -> None:
     engine = load()
     engine.step = lambda: (_ for _ in ()).throw(RuntimeError("CUDA error: device-side assert"))  # type: ignore[method-assign]
-    report = run_probe(engine, [SCORING], SETS, Activity())
+    engine.read_peak_bytes = lambda: 1 // 0  # type: ignore[method-assign]
+    report = probe(engine, SCORING)
     assert report.verdict == "failed" and report.failure is not None and report.failure.class_ == "device"
 
 

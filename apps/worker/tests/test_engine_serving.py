@@ -10,7 +10,7 @@ from assay_worker.engines.simulated import SimulatedEngine
 from assay_worker.heartbeat import Activity
 from assay_worker.protocol import Determinism, Shard
 from assay_worker.requests import RequestFiles, RequestFilesError
-from assay_worker.serving import Serving, ServingSettings
+from assay_worker.serving import Serving, ServingParts, ServingSettings
 from engine_kit import RecordingChannel, generating_row, scoring_row, shard_command, write_order, write_requests
 
 
@@ -46,7 +46,8 @@ class Desk:
         self.channel = RecordingChannel()
         self.activity = Activity()
         settings = ServingSettings(determinism, timeout, seed=1234)
-        self.serving = Serving(self.engine, RequestFiles(folder), self.channel, self.activity, settings)  # type: ignore[arg-type]
+        channel: Any = self.channel
+        self.serving = Serving(ServingParts(self.engine, RequestFiles(folder), channel, self.activity, settings))
 
     def submit(self, end: int, **fields: Any) -> None:
         command = {key.replace("orderFile", "order_file"): value for key, value in shard_command(end, **fields).items()}

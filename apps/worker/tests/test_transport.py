@@ -147,7 +147,7 @@ def start_family(tmp_path: Path, grandchild: str) -> tuple[subprocess.Popen[str]
         "print(worker.process.pid, flush=True)\n"
         "time.sleep(600)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": f"{PACKAGE_ROOT}:{Path(__file__).parent}"}
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": f"{PACKAGE_ROOT}:{Path(__file__).parent}"}
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
     assert parent.stdout is not None
     worker = int(parent.stdout.readline())

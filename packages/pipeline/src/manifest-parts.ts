@@ -6,7 +6,7 @@ import type { Loaded, ManifestInput, Rendered } from '@assay/protocol';
 import { digestOf, type ResultLedger, type RunHistory, sumRequestPhases } from '@assay/store';
 import type { Hello } from '@assay/workers';
 import type { ModelFiles } from './preflight/index.ts';
-import type { ProbeReport } from './stages/probe.ts';
+import type { ProbeReport } from './stages/probe-report.ts';
 import type { Scorer } from './stages/score.ts';
 
 /** What the engine said of itself after the load; see docs/run-directory.md. */
@@ -14,6 +14,8 @@ interface Effective {
   model?: { revision?: string | null; digests?: { weights?: Record<string, string>; configDigest?: string | null; revision?: string | null } };
   numerics?: Record<string, unknown>;
   batching?: Record<string, unknown>;
+  cache?: { prefixCaching?: boolean };
+  runSeed?: number;
   host?: {
     environment?: Record<string, string>;
     devices?: Record<string, string>[];
@@ -23,10 +25,11 @@ interface Effective {
 }
 
 const MIB = 2 ** 20;
+/** Variables that follow from the layout, or name a place of this machine: a run resumes on other devices. */
+const LAYOUT_VARIABLES = /^(OMP_NUM_THREADS|VLLM_CPU_(KVCACHE_SPACE|OMP_THREADS_BIND)|ASSAY_CPU_AFFINITY|CUDA_VISIBLE_DEVICES|NVIDIA_\w+|LD_PRELOAD)$/;
 
 export function describeModel(files: ModelFiles, loaded: Loaded, rendered: Rendered): ManifestInput['model'] {
   const digests = effectiveOf(loaded).model?.digests;
-  const weights = digests?.weights ?? {};
   return {
     name: files.name,
     path: files.path ?? null,
@@ -34,12 +37,18 @@ export function describeModel(files: ModelFiles, loaded: Loaded, rendered: Rende
     type: (files.configJson as { model_type?: string } | null)?.model_type ?? null,
     configDigest: digests?.configDigest ?? null,
     weights: {
-      digest: Object.keys(weights).length > 0 ? digestOf(weights) : null,
-      files: weights,
+      digest: describeWeights(loaded).weights,
+      files: digests?.weights ?? {},
       bytes: files.weights.reduce((sum, { bytes }) => sum + bytes, 0),
     },
     tokenizerDigest: rendered.tokenizerDigest,
   };
+}
+
+/** One digest over those of the files; null where the engine has none. */
+export function describeWeights(loaded: Loaded): { weights: string | null } {
+  const files = effectiveOf(loaded).model?.digests?.weights ?? {};
+  return { weights: Object.keys(files).length > 0 ? digestOf(files) : null };
 }
 
 export function describeEngine(config: RunConfig, { asked, hello, loaded }: { asked: Record<string, unknown>; hello: Hello; loaded: Loaded }): ManifestInput['engine'] {
@@ -92,7 +101,7 @@ export function describeTasks(rendered: Rendered, scorer: Scorer): ManifestInput
 
 /** What else decides the bits, for the comparison of two runs: everything numeric that the engine reported. */
 export function describeNumerics(config: RunConfig, plan: Plan, loaded: Loaded): Record<string, unknown> {
-  const { numerics = {}, batching = {}, host } = effectiveOf(loaded);
+  const { numerics = {}, batching = {}, cache, host, runSeed } = effectiveOf(loaded);
   return {
     ...numerics,
     ...batching,
@@ -100,10 +109,12 @@ export function describeNumerics(config: RunConfig, plan: Plan, loaded: Loaded):
     scoring: config.scoring,
     tensor: plan.tensor,
     pipeline: plan.pipeline,
-    prefixCaching: plan.enablePrefixCaching,
+    prefixCaching: cache?.prefixCaching ?? plan.enablePrefixCaching,
+    runSeed,
     // Replicas share the cores in `fast`, so there their number shows in the threads and is left out.
     ...(plan.determinism === 'fast' ? {} : { threads: plan.threadsPerWorker }),
     libraries: host?.libraries ?? {},
+    environment: Object.fromEntries(Object.entries(host?.environment ?? {}).filter(([name]) => !LAYOUT_VARIABLES.test(name))),
     device: host?.devices?.[0]?.['name'] ?? host?.processor?.model ?? null,
   };
 }

@@ -2,8 +2,7 @@
 import type { Plan, RemainingEstimate } from '@assay/planner';
 import type { MetricRow } from '@assay/protocol';
 import type { IdleShare } from './idle-clock.ts';
-import type { ProbeReport } from './stages/probe.ts';
-import type { TaskCoverage } from './stages/score.ts';
+import type { ProbeReport } from './stages/probe-report.ts';
 
 export interface RunProgress {
   finalRequests: number;
@@ -25,6 +24,13 @@ export interface RunObserver {
   onProbe(report: ProbeReport): void;
   onProgress(progress: RunProgress): void;
   onTaskScored(rows: readonly MetricRow[]): void;
+}
+
+export interface TaskCoverage {
+  requests: number;
+  final: number;
+  answered: number;
+  share: number;
 }
 
 export interface RunSummary {

@@ -9,8 +9,9 @@ import { createLogger, createMetrics, type MetricsServer, parseListenAddress, se
 import type { IdleClock } from './idle-clock.ts';
 import { readNodeFacts } from './node-facts.ts';
 import { checkModel, checkOutput, type ModelFiles } from './preflight/index.ts';
-import { enterState, type RunContext } from './run-context.ts';
-import type { RunInput } from './run-evaluation.ts';
+import { countIdle, enterState, type RunContext } from './run-context.ts';
+import type { RunInput } from './run-input.ts';
+import { WorkerCensus } from './worker-census.ts';
 
 export interface Prepared {
   context: RunContext;
@@ -19,6 +20,7 @@ export interface Prepared {
   model: ModelFiles;
   facts: ModelFacts;
   node: NodeFacts;
+  census: WorkerCensus;
   env: RunInput['env'];
   /** Ends the run now, with this as the reason. */
   halt(reason: AssayError): void;
@@ -53,11 +55,12 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
     epoch: events.history.epoch, log: createLogger({ to: run.paths.log, level: 'debug', bindings: { run: run.header.id } }), metrics, ui, idle,
     drain: input.signals.drain, stop: AbortSignal.any([input.signals.stop, halting.signal]),
   };
+  metrics.onRender(() => countIdle(context));
   if (server) ui.onNote(`metrics on http://${server.address}/metrics`);
   const deadline = config.run_timeout === undefined ? undefined : setTimeout(
     () => halting.abort(new AssayError('RUN_TIMEOUT', { seconds: config.run_timeout as number })), config.run_timeout * 1000);
   return {
-    context, code, environment, model, facts, node, env,
+    context, code, environment, model, facts, node, env, census: new WorkerCensus(metrics),
     halt: (reason) => halting.abort(reason),
     begin: () => beginEpoch(context, code),
     close: () => closeRun({ context, server, deadline }),
@@ -75,7 +78,7 @@ function refuseUnsupported({ config }: RunInput): void {
 }
 
 async function beginEpoch(context: RunContext, { version, commit }: CodeVersion): Promise<void> {
-  const { events, run, metrics, ui } = context;
+  const { events, run, metrics } = context;
   context.epoch = await events.beginEpoch({ pid: process.pid, version, commit, command: [...context.command] });
   await writeConfig(run, context.config);
   const found = events.history.state;
@@ -84,7 +87,6 @@ async function beginEpoch(context: RunContext, { version, commit }: CodeVersion)
   await enterState(context, 'queued');
   metrics.set('assay_run_epoch', context.epoch);
   metrics.set('assay_run_start_timestamp_seconds', Date.now() / 1000);
-  ui.onNote(`run directory ${run.dir}${run.isResumed ? ` (start ${context.epoch}, continues where it was)` : ''}`);
 }
 
 interface Closing {

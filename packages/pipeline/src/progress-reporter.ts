@@ -16,6 +16,8 @@ export interface ProgressParts {
   pool: EnginePool;
   /** Rows in the order of dispatch. */
   order: Uint32Array;
+  /** When the oldest shard that is leased or running was leased. */
+  oldestLeaseAtMs(): number | undefined;
   maxNumBatchedTokens: number;
 }
 
@@ -35,14 +37,15 @@ export class ProgressReporter {
     const { index, results, order, maxNumBatchedTokens } = parts;
     const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
     this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens });
+    const counts = REQUEST_KINDS.map((_, number) => index.columns.kind.reduce((sum, kind) => sum + Number(kind === number), 0));
+    REQUEST_KINDS.forEach((kind, number) => context.metrics.set('assay_requests_planned', counts[number] ?? 0, { kind }));
+    // What earlier starts stored shows also where nothing is left to run.
+    this.#countResults();
   }
 
   start(): void {
     this.#startedAtMs = Date.now();
     this.#timer = setInterval(() => this.#report(), REPORT_MS);
-    const { index } = this.#parts;
-    const counts = REQUEST_KINDS.map((_, number) => index.columns.kind.reduce((sum, kind) => sum + Number(kind === number), 0));
-    REQUEST_KINDS.forEach((kind, number) => this.#context.metrics.set('assay_requests_planned', counts[number] ?? 0, { kind }));
   }
 
   /** Notes results that have become durable. */
@@ -93,13 +96,13 @@ export class ProgressReporter {
 
   #setMetrics(remainingSeconds: number | null, engine: { running: number; waiting: number }): void {
     const { metrics } = this.#context;
-    const { pool, results, shards } = this.#parts;
+    const { pool, shards } = this.#parts;
     metrics.set('assay_run_remaining_seconds', remainingSeconds ?? Number.NaN);
     metrics.set('assay_requests_running', engine.running);
     metrics.set('assay_requests_waiting', engine.waiting);
-    for (const [kind, counts] of Object.entries(results.countByKind())) {
-      for (const outcome of OUTCOME_NAMES) metrics.set('assay_requests', counts[outcome], { kind: kind as (typeof REQUEST_KINDS)[number], outcome });
-    }
+    this.#countResults();
+    const nowMs = Date.now();
+    metrics.set('assay_shard_oldest_age_seconds', (nowMs - (this.#parts.oldestLeaseAtMs() ?? nowMs)) / 1000);
     const states = [...shards.shards.values()].map(({ state }) => state);
     for (const state of Object.keys(SHARD_STATES) as ShardState[]) {
       metrics.set('assay_shards', states.filter((other) => other === state).length, { state });
@@ -107,5 +110,15 @@ export class ProgressReporter {
     const working = pool.replicas.filter(({ handle }) => handle.state === 'busy').map(({ handle }) => handle.lastProgressAtMs / 1000);
     metrics.set('assay_worker_last_progress_timestamp_seconds', working.length > 0 ? Math.min(...working) : Number.NaN);
     metrics.set('assay_worker_peak_bytes', Math.max(0, ...pool.replicas.map(({ handle }) => handle.lastHeartbeat?.peakBytes ?? 0)), { role: 'engine' });
+  }
+
+  #countResults(): void {
+    const { metrics } = this.#context;
+    const { results } = this.#parts;
+    for (const [kind, counts] of Object.entries(results.countByKind())) {
+      for (const outcome of OUTCOME_NAMES) metrics.set('assay_requests', counts[outcome], { kind: kind as (typeof REQUEST_KINDS)[number], outcome });
+    }
+    metrics.raise('assay_results_duplicate_total', results.duplicates);
+    metrics.raise('assay_results_torn_lines_total', results.tornLines);
   }
 }

@@ -6,10 +6,11 @@ import type { Plan, Shard } from '@assay/planner';
 import type { Rendered } from '@assay/protocol';
 import { IdleClock } from './idle-clock.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
-import type { RunInput } from './run-evaluation.ts';
+import type { RunInput } from './run-input.ts';
 import { startHarness, startProcesses } from './run-processes.ts';
 import { orderOpenRequests, planRun } from './stages/plan.ts';
-import { probePlan, type ProbeReport } from './stages/probe.ts';
+import { probePlan } from './stages/probe.ts';
+import type { ProbeReport } from './stages/probe-report.ts';
 import { renderRequests } from './stages/render.ts';
 
 export interface PlanReport {

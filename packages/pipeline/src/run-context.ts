@@ -2,7 +2,7 @@
 import { type Determinism, moveState, type RunConfig, type RunState } from '@assay/domain';
 import type { EventLog, OpenRunDirectory, RunEvent } from '@assay/store';
 import type { Logger, Metrics } from '@assay/telemetry';
-import type { IdleClock } from './idle-clock.ts';
+import { IDLE_CAUSES, type IdleClock } from './idle-clock.ts';
 import type { RunObserver } from './observer.ts';
 
 export interface RunContext {
@@ -48,10 +48,24 @@ export async function timeStage<Output>(context: RunContext, stage: string, work
   }
 }
 
-/** A warning is shown once, logged, and stands in the events for the manifest. */
+/** Brings the metrics up to the clock. */
+export function countIdle({ idle, metrics }: Pick<RunContext, 'idle' | 'metrics'>): void {
+  const { idleSeconds } = idle.share();
+  for (const cause of IDLE_CAUSES) metrics.raise('assay_idle_seconds_total', idleSeconds[cause], { cause });
+}
+
+/** Shows a warning about this start alone; it is counted, and kept by the log. */
+export function showWarning({ log, metrics, ui }: RunContext, message: string): void {
+  ui.onWarning(message);
+  log.warn(message);
+  metrics.add('assay_warnings_total', 1);
+}
+
+/** A warning about the run: shown, counted, logged, and in the events for the manifest. */
 export async function warn(context: RunContext, code: string, message: string): Promise<void> {
   const isKnown = context.events.history.warnings.some((warning) => warning.code === code && warning.message === message);
   context.ui.onWarning(message);
   context.log.warn({ code }, message);
+  context.metrics.add('assay_warnings_total', 1);
   if (!isKnown) await context.events.append({ type: 'warning', epoch: context.epoch, code, message });
 }

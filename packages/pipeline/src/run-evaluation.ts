@@ -1,12 +1,15 @@
 // The life of a run: six stages in order, each continuing where the run directory left off. Every exit gives back what was
 // taken (workers, Redis, lock) and leaves a run that the same command resumes.
-import { AssayError, canMove, EXIT_CODES, type RunConfig, toAssayError } from '@assay/domain';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { AssayError, canMove, EXIT_CODES, toAssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
-import type { RunObserver, RunSummary } from './observer.ts';
+import type { RunSummary } from './observer.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import { enterState, type RunContext, timeStage, warn } from './run-context.ts';
+import type { RunInput } from './run-input.ts';
 import { type RunProcesses, startProcesses } from './run-processes.ts';
 import { summarizeRun, summarizeSealed } from './run-summary.ts';
 import { describeScores } from './scores-record.ts';
@@ -17,36 +20,30 @@ import { renderRequests } from './stages/render.ts';
 import { Scorer } from './stages/score.ts';
 import { recordEngine, sealRun } from './stages/seal.ts';
 
-export interface RunSignals {
-  /** First Ctrl-C: finish what is in the engines. */
-  drain: AbortSignal;
-  /** Second Ctrl-C: stop now. */
-  stop: AbortSignal;
-}
-
-export interface RunInput {
-  config: RunConfig;
-  command: readonly string[];
-  cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
-  signals: RunSignals;
-  ui: RunObserver;
-}
-
 /** Runs to completion, or resumes; a sealed run is only read. Throws AssayError, INTERRUPTED included. */
 export async function runEvaluation(input: RunInput): Promise<RunSummary> {
   const prepared = await prepareRun(input, new IdleClock(Date.now));
   const { context } = prepared;
+  let error: AssayError | undefined;
   try {
     const sealed = await readManifest(context.run.dir);
     if (sealed) return summarizeSealed(context, sealed);
     await prepared.begin();
+    const { dir, isResumed } = context.run;
+    context.ui.onNote(`run directory ${dir}${isResumed ? ` (start ${context.epoch}, continues where it was)` : ''}`);
     return await executeRun(prepared);
   } catch (thrown) {
-    throw await recordEnd(context, thrown);
+    error = await recordEnd(context, thrown);
+    throw error;
   } finally {
     await prepared.close();
+    if (error?.kind === 'usage') await removeStillborn(context);
   }
+}
+
+/** A run refused before it had a request is no run: a mistyped task leaves no folder behind. */
+async function removeStillborn({ run }: RunContext): Promise<void> {
+  if (!run.isResumed && !existsSync(run.paths.index)) await rm(run.dir, { recursive: true, force: true });
 }
 
 async function executeRun(prepared: Prepared): Promise<RunSummary> {
@@ -137,10 +134,7 @@ async function reportGaps(context: RunContext, scorer: Scorer, { rendered, waive
 
 async function recordIdle(context: RunContext): Promise<void> {
   const { idleSeconds } = context.idle.share();
-  for (const cause of IDLE_CAUSES) {
-    await context.events.append({ type: 'idle', epoch: context.epoch, cause, seconds: idleSeconds[cause] });
-    context.metrics.add('assay_idle_seconds_total', idleSeconds[cause], { cause });
-  }
+  for (const cause of IDLE_CAUSES) await context.events.append({ type: 'idle', epoch: context.epoch, cause, seconds: idleSeconds[cause] });
 }
 
 /** Writes down why the run ended early, and returns the error to show. What cannot be written is in the log at least. */

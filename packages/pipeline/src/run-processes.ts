@@ -1,5 +1,5 @@
 // The processes of one run: Redis, the harness worker, the engine workers. Started as early as they can be, stopped together.
-import { AssayError } from '@assay/domain';
+import { AssayError, toAssayError } from '@assay/domain';
 import { engineArgsOf, engineEnvOf, layOutDevices, type Plan, readPlanWishes } from '@assay/planner';
 import type { Loaded } from '@assay/protocol';
 import { createShardQueue, type RedisServer, resolveRedis, type ShardQueue } from '@assay/queue';
@@ -7,7 +7,7 @@ import { spawnServer, spawnWorker, watchProgress, type WorkerHandle, type Worker
 import { EnginePool, type Replica } from './agent/engine-pool.ts';
 import { HarnessWorker, WORKER_PATH } from './harness-worker.ts';
 import { logFileOf, type Prepared } from './prepare-run.ts';
-import type { RunContext } from './run-context.ts';
+import { type RunContext, showWarning } from './run-context.ts';
 import type { Dispatcher } from './stages/dispatch.ts';
 
 const STOP_GRACE_MS = 5_000;
@@ -37,7 +37,7 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
     load: (replica, plan) => loadEngine(prepared, replica, plan),
     onRestart: ({ handle }) => {
       context.metrics.add('assay_worker_restarts_total', 1, { role: 'engine' });
-      context.ui.onWarning(`${handle.name} ended and is started again`);
+      showWarning(context, `${handle.name} ended and is started again`);
     },
   });
   const harness = startHarness(prepared);
@@ -69,12 +69,14 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   };
 }
 
-export function startHarness({ context }: Prepared): HarnessWorker {
-  const { home, log, python, run } = context;
+export function startHarness(prepared: Prepared): HarnessWorker {
+  const { home, log, metrics, python, run } = prepared.context;
   const harness = new HarnessWorker({
-    python, log, logFile: logFileOf(run.paths, 'harness'), env: { ASSAY_HOME: home }, onState: (move) => noteMove(context, harness.handle, move),
+    python, log, logFile: logFileOf(run.paths, 'harness'), env: { ASSAY_HOME: home },
+    onEvent: (event) => { if (event.type === 'heartbeat') metrics.set('assay_worker_peak_bytes', event.peakBytes, { role: 'harness' }); },
+    onState: (move) => noteMove(prepared, harness.handle, move),
   });
-  noteStart(context, harness.handle);
+  noteStart(prepared, harness.handle);
   return harness;
 }
 
@@ -93,7 +95,8 @@ interface EngineSpawn {
   onResults(message: Parameters<Dispatcher['handleResults']>[0]): void;
 }
 
-function spawnEngine({ context }: Prepared, { number, layout, onResults }: EngineSpawn): WorkerHandle {
+function spawnEngine(prepared: Prepared, { number, layout, onResults }: EngineSpawn): WorkerHandle {
+  const { context } = prepared;
   const { config, home, log, python, run } = context;
   const name = `engine-${number}`;
   const cpus = layout?.cpuSets[number];
@@ -102,10 +105,10 @@ function spawnEngine({ context }: Prepared, { number, layout, onResults }: Engin
     env: { ASSAY_HOME: home, ASSAY_ENGINE: config.model, ...(layout ? { OMP_NUM_THREADS: String(layout.threadsPerWorker) } : {}) },
     ...(cpus ? { cpus } : {}),
     onEvent: (event) => { if (event.type === 'results') onResults(event); },
-    onState: (move) => noteMove(context, handle, move),
+    onState: (move) => noteMove(prepared, handle, move),
   });
-  noteStart(context, handle);
-  watchProgress(handle, { stallTimeoutMs: config.stall_timeout * 1000, onStalled: (reason) => context.ui.onWarning(`${name}: ${reason}`) });
+  noteStart(prepared, handle);
+  watchProgress(handle, { stallTimeoutMs: config.stall_timeout * 1000, onStalled: (reason) => showWarning(context, `${name}: ${reason}`) });
   return handle;
 }
 
@@ -134,11 +137,11 @@ async function startQueue(
   { context, env, halt }: Prepared,
   { embeddedServer, onRecovered }: { embeddedServer: string | undefined; onRecovered: () => void },
 ): Promise<{ redis: RedisServer; queue: ShardQueue }> {
-  const { home, log, python, run, ui } = context;
+  const { home, log, python, run } = context;
   const redis = await resolveRedis({
     env, home, embeddedServer, log, logFile: logFileOf(run.paths, 'redis'),
     spawn: ({ command, logFile }) => spawnServer({ python, command, logFile }),
-    onRestart: (how) => ui.onWarning(`Redis ended (${how}) and was started again; nothing is lost`),
+    onRestart: (how) => showWarning(context, `Redis ended (${how}) and was started again; nothing is lost`),
     onLost: halt,
   });
   const pid = redis.pid();
@@ -148,7 +151,7 @@ async function startQueue(
     runId: run.header.id, redis: redis.address, log,
     onTrouble: (error) => {
       context.metrics.set('assay_queue_up', 0);
-      ui.onWarning(`${error.message}; waiting`);
+      showWarning(context, `${error.message}; waiting`);
     },
     onRecovered: () => {
       context.metrics.set('assay_queue_up', 1);
@@ -171,16 +174,18 @@ function raceEnd<Value>({ drain, stop }: RunContext, work: Promise<Value>): Prom
   });
 }
 
-function noteStart({ events, epoch }: RunContext, { name, role, pid }: WorkerHandle): void {
-  void events.append({ type: 'worker_started', epoch, worker: name, role, pid });
+function noteStart({ census, context: { events, epoch }, halt }: Prepared, { name, role, pid }: WorkerHandle): void {
+  census.noteStart(role);
+  events.append({ type: 'worker_started', epoch, worker: name, role, pid }).catch((thrown: unknown) => halt(toAssayError(thrown)));
 }
 
 /** Moves go to the metrics; the end, with its reason, to the events. */
-function noteMove(context: RunContext, handle: WorkerHandle, { to, exit }: WorkerMove): void {
-  context.log.debug({ worker: handle.name, to }, 'worker state');
+function noteMove({ census, context, halt }: Prepared, handle: WorkerHandle, move: WorkerMove): void {
+  const { to, exit } = move;
+  census.noteMove(handle.role, move);
   if (!exit) return;
-  void context.events.append({
+  context.events.append({
     type: 'worker_ended', epoch: context.epoch, worker: handle.name, pid: handle.pid, exitCode: exit.code, signal: exit.signal,
     ...(to === 'crashed' ? { problem: [exit.how, exit.firstError].filter(Boolean).join(': '), tail: exit.tail } : {}),
-  });
+  }).catch((thrown: unknown) => halt(toAssayError(thrown)));
 }

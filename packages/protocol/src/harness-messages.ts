@@ -99,6 +99,8 @@ export const renderedSchema = z.strictObject({
   tokenizerDigest: z.string(),
   chatTemplate: z.union([z.string(), z.null()]),
   chatTemplateDigest: z.union([z.string(), z.null()]),
+  /** Effective: what lm_eval makes of the setting and the template. */
+  fewshotAsMultiturn: z.boolean(),
   bos: z.string(),
   seeds: mapping,
   warnings: z.array(z.string()),

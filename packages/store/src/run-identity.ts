@@ -3,9 +3,10 @@ import { AssayError } from '@assay/domain';
 import { compareIdentities, formatDifferences, type JsonObject } from './identity.ts';
 import { readRunJson, type RunDirectory, writeRunJson } from './run-directory.ts';
 
-/** semantic: what was asked and of which weights. numeric: what else decides the bits. */
+/** semantic: what was asked; weights: of which ones, which belongs to it and is known only after the load. numeric: what else decides the bits. */
 export interface RunIdentity {
   semantic?: JsonObject;
+  weights?: JsonObject;
   numeric?: JsonObject;
 }
 

@@ -53,6 +53,15 @@ describe('the metrics', () => {
     expect(states).toEqual(['assay_run_state{state="scoring"} 1']);
   });
 
+  it('follow a total that something else keeps, and never fall with it', async () => {
+    const metrics = createMetrics(BUILD);
+    const readIdle = async () => (await metrics.render()).split('\n').find((line) => line.startsWith('assay_idle_seconds_total{cause="load"}'));
+    for (const total of [2, 5, 4]) metrics.raise('assay_idle_seconds_total', total, { cause: 'load' });
+    expect(await readIdle()).toBe('assay_idle_seconds_total{cause="load"} 5');
+    metrics.onRender(() => metrics.raise('assay_idle_seconds_total', 7, { cause: 'load' }));
+    expect(await readIdle()).toBe('assay_idle_seconds_total{cause="load"} 7');
+  });
+
   it('refuse a label value that is not in the catalogue', () => {
     const metrics = createMetrics(BUILD);
     expect(() => metrics.set('assay_shards', 1, { state: 's0007' as 'running' })).toThrow('assay_shards has no state="s0007"');

@@ -28,6 +28,9 @@ export class Metrics {
   readonly #gauges = new Map<string, Gauge>();
   readonly #counters = new Map<string, Counter>();
   readonly #histograms = new Map<string, Histogram>();
+  /** Of counters whose totals something else keeps. */
+  readonly #totals = new Map<string, number>();
+  readonly #updates = new Set<() => void>();
 
   constructor({ version, commit }: Build) {
     const info = new Gauge({ name: BUILD_INFO.name, help: BUILD_INFO.help, labelNames: BUILD_INFO.labels, registers: [this.registry] });
@@ -54,12 +57,27 @@ export class Metrics {
     (this.#counters.get(name) as Counter).inc(checkLabels(name, labels), value);
   }
 
+  /** Brings a counter up to a total that something else keeps, such as a ledger. A counter takes either this or `add`. */
+  raise<Name extends NamesOf<'counter'>>(name: Name, total: number, ...labels: LabelArguments<Name>): void {
+    const key = JSON.stringify([name, ...labels]);
+    const before = this.#totals.get(key) ?? 0;
+    if (total <= before) return;
+    this.#totals.set(key, total);
+    this.add(name, total - before, ...labels);
+  }
+
   observe(name: NamesOf<'histogram'>, value: number): void {
     (this.#histograms.get(name) as Histogram).observe(value);
   }
 
+  /** `update` sets what would be stale otherwise; it is called before every page. */
+  onRender(update: () => void): void {
+    this.#updates.add(update);
+  }
+
   /** The page, in the text format. */
   render(): Promise<string> {
+    for (const update of this.#updates) update();
     return this.registry.metrics();
   }
 

@@ -86,7 +86,7 @@ function findOffset(document: Document, path: KeyPath, part: 'key' | 'value'): n
   let offset = 0;
   for (const [depth, step] of path.entries()) {
     if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node) ? node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === step) : undefined;
+    const pair = isMap(node) ? node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(step)) : undefined;
     const next = pair ? pair.value : isMap(node) ? undefined : getItem(node, step);
     const isLast = depth === path.length - 1;
     const found = pair && isLast && part === 'key' ? pair.key : next;

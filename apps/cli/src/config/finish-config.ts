@@ -18,7 +18,7 @@ const RULES: readonly (readonly [keyof RunConfig, Rule])[] = [
   ['scoring', (config) => (config.scoring === 'fast' ? 'fast is not built yet: use exact' : undefined)],
   ['samples', (config) => (config.samples && config.limit !== undefined ? 'samples and limit exclude each other' : undefined)],
   ['fewshot_as_multiturn', (config) => (config.fewshot_as_multiturn === true && config.apply_chat_template === false ? 'needs apply_chat_template' : undefined)],
-  ['model_args', (config) => (config.model === 'vllm' && typeof config.model_args.pretrained !== 'string' ? 'pretrained is missing: the folder or hub id of the model' : undefined)],
+  ['model_args', (config) => (config.model === 'vllm' && typeof config.model_args.pretrained !== 'string' ? 'pretrained is missing, or not a text: the folder or hub id of the model' : undefined)],
   ['model_args', (config) => (config.model_args.max_length !== undefined && config.model_args.max_model_len !== undefined ? 'max_length and max_model_len exclude each other' : undefined)],
   ['output_path', (config) => (config.output_path?.endsWith('.json') ? 'expected a folder: a run writes more than one file' : undefined)],
 ];

@@ -5,7 +5,7 @@ import { ENGINE_ARGUMENTS } from './engine-arguments.ts';
 
 const BACKEND_ARGUMENTS = [
   'pretrained', 'max_length', 'max_gen_toks', 'batch_size', 'max_batch_size', 'add_bos_token', 'prefix_token_id', 'lora_local_path',
-  'enable_thinking', 'chat_template_args', 'think_end_token', 'truncation_side', 'device', 'swap_space', 'gguf_file',
+  'enable_thinking', 'chat_template_args', 'think_end_token', 'truncation_side', 'device', 'swap_space',
 ];
 
 const GENERATION_KEYS = [

@@ -1,18 +1,18 @@
 // Plans a run without a device and writes the plan, the requests it is for, and where every setting came from.
 import { EXIT_CODES } from '@assay/domain';
 import { planEvaluation, type PlanReport } from '@assay/pipeline';
-import { renderTable } from '@assay/reports';
+import { renderPlan, renderTable } from '@assay/reports';
 import type { Composed } from '../config/compose.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { renderSettings } from './render-settings.ts';
 import { startEvaluation } from './start.ts';
 
 export async function planAndReport(composed: Composed, options: { json?: boolean; explain?: boolean }, around: Surroundings): Promise<number> {
-  const report = await startEvaluation(composed, around, planEvaluation);
+  const report = await startEvaluation(composed, around, { outcome: 'plan', work: planEvaluation });
   const { config, provenance } = composed;
   around.stdout.write(options.json
     ? `${JSON.stringify({ config, provenance, ...report }, null, 2)}\n`
-    : `\n${renderTasks(report)}\n\n${renderSettings(config, provenance, { all: options.explain === true })}\n`);
+    : `\n${renderTasks(report)}\n\n${renderPlan(report.plan)}\n\n${renderSettings(config, provenance, { all: options.explain === true })}\n`);
   return EXIT_CODES.done;
 }
 

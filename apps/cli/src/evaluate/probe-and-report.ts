@@ -7,7 +7,7 @@ import type { Surroundings } from '../surroundings.ts';
 import { startEvaluation } from './start.ts';
 
 export async function probeAndReport(composed: Composed, options: { json?: boolean }, around: Surroundings): Promise<number> {
-  const report = await startEvaluation(composed, around, probeEvaluation);
+  const report = await startEvaluation(composed, around, { outcome: 'probe', work: probeEvaluation });
   around.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `\n${renderProbe(report)}\n`);
   return EXIT_CODES.done;
 }

@@ -7,7 +7,7 @@ import type { Surroundings } from '../surroundings.ts';
 import { startEvaluation } from './start.ts';
 
 export async function runAndReport(composed: Composed, options: { json?: boolean }, around: Surroundings): Promise<number> {
-  const summary = await startEvaluation(composed, around, runEvaluation);
+  const summary = await startEvaluation(composed, around, { outcome: 'scores', work: runEvaluation });
   around.stdout.write(options.json ? `${JSON.stringify(summary, null, 2)}\n` : `\n${renderResultsTable({ ...summary, coverage: countCoverage(summary) })}\n`);
   around.stderr.write(renderEnd(summary));
   return summary.exitCode;

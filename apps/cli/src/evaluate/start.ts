@@ -1,18 +1,24 @@
 // What run, plan and probe share once the configuration is composed: the view on stderr, the signals, the pipeline's input.
+import { redactCommand } from '@assay/domain';
 import type { RunInput } from '@assay/pipeline';
 import type { Composed } from '../config/compose.ts';
-import { ProgressView } from '../progress-view.ts';
+import { ProgressView, type ProgressViewOptions } from '../progress-view.ts';
 import { listenForInterrupts } from '../signals.ts';
 import type { Surroundings } from '../surroundings.ts';
 
+export interface Evaluation<Output> {
+  outcome: NonNullable<ProgressViewOptions['outcome']>;
+  work(input: RunInput): Promise<Output>;
+}
+
 /** Calls `work` with the pipeline's input; whatever happens, the terminal is left whole and the signals are given back. */
-export async function startEvaluation<Output>({ config, notes }: Composed, around: Surroundings, work: (input: RunInput) => Promise<Output>): Promise<Output> {
+export async function startEvaluation<Output>({ config, notes }: Composed, around: Surroundings, { outcome, work }: Evaluation<Output>): Promise<Output> {
   const { argv, cwd, env, stderr } = around;
-  const ui = new ProgressView({ sink: stderr, now: Date.now, unicode: speaksUnicode(env) });
+  const ui = new ProgressView({ sink: stderr, now: Date.now, unicode: speaksUnicode(env), outcome });
   for (const note of notes) ui.onNote(`note: ${note}`);
   const { drain, stop, release } = listenForInterrupts(process, (text) => ui.onNote(text));
   try {
-    return await work({ config, command: ['assay', ...argv], cwd, env, signals: { drain, stop }, ui });
+    return await work({ config, command: redactCommand(['assay', ...argv]), cwd, env, signals: { drain, stop }, ui });
   } finally {
     release();
     ui.end();

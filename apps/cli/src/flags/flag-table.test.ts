@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listConfigKeys } from '@assay/domain';
-import { readEnvironment, resolveHome } from '@assay/store';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { python } from '../../../../test/support/environment.ts';
+import { requireOrSkip } from '../../../../test/support/requirements.ts';
 import { LM_EVAL_MODELS } from '../config/models.ts';
 import { ENGINE_ARGUMENTS, ENGINE_VERSION } from '../config/engine-arguments.ts';
 import { FLAGS, isFlagText } from './flag-table.ts';
@@ -16,21 +16,23 @@ interface FlagList {
 }
 
 const recorded = JSON.parse(await readFile(join(import.meta.dirname, 'lm-eval-flags.fixture.json'), 'utf8')) as FlagList;
-const python = readEnvironment(resolveHome(process.env))?.python;
-const hasPython = python !== undefined && existsSync(python);
 
 test('every flag of lm_eval is in the table with its short form, and no other', () => {
   expect(recorded.lm_eval).toBe(LM_EVAL_VERSION);
   expect(Object.fromEntries(LM_EVAL_FLAGS.map((entry) => [entry.flag, entry.short ?? null]))).toEqual(recorded.flags);
 });
 
-test.skipIf(!hasPython)('the lm_eval that is installed has the recorded flags (no Python environment: skipped)', () => {
-  const script = join(import.meta.dirname, 'list-lm-eval-flags.py');
-  const live = JSON.parse(execFileSync(python as string, [script], { encoding: 'utf8' })) as FlagList & { models: string[] };
-  expect(live.flags).toEqual(recorded.flags);
-  expect(live.lm_eval).toBe(LM_EVAL_VERSION);
-  expect(live.models).toEqual(LM_EVAL_MODELS);
-}, 60_000);
+describe('the lm_eval that is installed', () => {
+  requireOrSkip('the Python environment', python !== 'python3', 'lm_eval is in it; `npm run setup` makes it');
+
+  test('has the recorded flags and models', () => {
+    const script = join(import.meta.dirname, 'list-lm-eval-flags.py');
+    const live = JSON.parse(execFileSync(python, [script], { encoding: 'utf8' })) as FlagList & { models: string[] };
+    expect(live.flags).toEqual(recorded.flags);
+    expect(live.lm_eval).toBe(LM_EVAL_VERSION);
+    expect(live.models).toEqual(LM_EVAL_MODELS);
+  }, 60_000);
+});
 
 test('every configuration key has a flag of its name', () => {
   expect(listConfigKeys().map(({ key }) => key).filter((key) => !FLAGS.some((entry) => entry.key === key && entry.flag === key))).toEqual([]);

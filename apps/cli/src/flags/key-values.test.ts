@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readEnvironment, resolveHome } from '@assay/store';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { python } from '../../../../test/support/environment.ts';
+import { requireOrSkip } from '../../../../test/support/requirements.ts';
 import { FormProblem, parseFlagValue, parseKeyValues, parseTextValue, splitTopLevel } from './key-values.ts';
 
 // Left: the text. Right: what lm_eval 0.4.13's handle_cli_value_string makes of it.
@@ -34,15 +34,18 @@ test('a part without an equals sign, and a key given twice, are refused', () => 
   expect(() => parseKeyValues('a=1,a=2')).toThrow('"a" is given twice');
 });
 
-const python = readEnvironment(resolveHome(process.env))?.python;
 const TEXTS = [
   'true', 'FALSE', 'yes', '5', '-5', '+5', '007', '0.5', '.5', '5.', '1e-3', '1_000', '1__0', 'None', 'none', '[1, 2]', '[1, [2, "x"]]', '("a",)', '(1)', '()',
   "{'a': None}", '"5"', "'x'", 'a"b', '\\n', '["\\n\\n"]', '0|1', '1.2.3', 'auto', '/a/b-c', '<|im_end|>', '[a]', '{a}', '[1', ' 5 ', '12e', '-', '1e400x',
 ];
 
-test.skipIf(python === undefined || !existsSync(python))('lm_eval itself reads these values alike (no Python environment: skipped)', () => {
-  const output = execFileSync(python as string, [join(import.meta.dirname, 'parse-lm-eval-values.py'), JSON.stringify(TEXTS)], { encoding: 'utf8' });
-  const theirs = JSON.parse(output) as { flag: unknown[]; text: unknown[] };
-  expect(TEXTS.map((text) => [text, parseFlagValue(text)])).toEqual(TEXTS.map((text, place) => [text, theirs.flag[place]]));
-  expect(TEXTS.map((text) => [text, parseTextValue(text)])).toEqual(TEXTS.map((text, place) => [text, theirs.text[place]]));
-}, 60_000);
+describe('lm_eval itself', () => {
+  requireOrSkip('the Python environment', python !== 'python3', 'lm_eval is in it; `npm run setup` makes it');
+
+  test('reads these values alike', () => {
+    const output = execFileSync(python, [join(import.meta.dirname, 'parse-lm-eval-values.py'), JSON.stringify(TEXTS)], { encoding: 'utf8' });
+    const theirs = JSON.parse(output) as { flag: unknown[]; text: unknown[] };
+    expect(TEXTS.map((text) => [text, parseFlagValue(text)])).toEqual(TEXTS.map((text, place) => [text, theirs.flag[place]]));
+    expect(TEXTS.map((text) => [text, parseTextValue(text)])).toEqual(TEXTS.map((text, place) => [text, theirs.text[place]]));
+  }, 60_000);
+});

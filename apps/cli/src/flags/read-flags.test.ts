@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { FLAGS } from './flag-table.ts';
 import { addConfigFlags, buildUnknownFlag, readFlags, spellFlags } from './read-flags.ts';
 
 function read(...argv: string[]) {
@@ -53,4 +54,12 @@ test.each([
   ['--zzzzz', 'See `assay run --help` for the flags there are.'],
 ])('the unknown flag %s gets: %s', (flag, nearest) => {
   expect(buildUnknownFlag(flag, ['json']).remedy).toBe(nearest);
+});
+
+const switches = FLAGS.filter(({ rule, status, key }) => rule === 'boolean' && status !== 'refused' && key !== undefined).map(({ flag }) => flag);
+
+test.each(switches)('C07: --%s is on when given, off when told so, and no choice when absent', (flag) => {
+  const valueOf = (...argv: string[]) => (read(...argv).values as Record<string, unknown>)[flag];
+  expect([valueOf(`--${flag}`), valueOf(`--${flag}`, 'true'), valueOf(`--${flag}=false`), valueOf(`--${flag}`, 'no'), valueOf()]).toEqual([true, true, false, false, undefined]);
+  expect(() => read(`--${flag}=flase`)).toThrow('expected true or false');
 });

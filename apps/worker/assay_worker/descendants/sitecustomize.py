@@ -22,6 +22,8 @@ def _run_shadowed_customisation() -> None:
             return
 
 
-with contextlib.suppress(Exception):
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+# A resource tracker has work to do when its parent has died, and then ends by itself.
+if not any("resource_tracker" in argument for argument in sys.orig_argv):
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 _run_shadowed_customisation()

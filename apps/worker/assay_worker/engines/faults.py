@@ -15,6 +15,10 @@ from typing import Any
 from assay_worker.engines.base import RequestRefused
 
 
+class Swallowed(Exception):
+    """The request vanishes in the engine: no answer, no error."""
+
+
 def _raise(error: Exception) -> None:
     raise error
 
@@ -29,6 +33,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "stderr": lambda fault: print(fault.get("text", ""), file=sys.stderr, flush=True),
     "raise": lambda fault: _raise(RuntimeError(str(fault.get("text", "simulated failure")))),
     "oom": lambda fault: _raise(MemoryError(f"you tried to allocate {int(fault.get('bytes', 0))} bytes")),
+    "swallow": lambda fault: _raise(Swallowed()),
     "refuse": lambda fault: _raise(RequestRefused(str(fault.get("text", "simulated refusal")))),
 }
 

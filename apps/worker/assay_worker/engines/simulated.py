@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay_worker.engines.base import Answer, EngineLimits, EngineRequest, LoadSpec, RequestRefused, StepReport
-from assay_worker.engines.faults import Faults
+from assay_worker.engines.faults import Faults, Swallowed
 from assay_worker.environment import describe_environment
 
+# A step with nothing to do: long enough that waiting for a request that never answers does not take a core.
+IDLE_STEP_SECONDS = 0.005
 LIMIT_DEFAULTS = {"vocab_size": 1 << 20, "max_model_len": 4096, "max_num_seqs": 64, "max_num_batched_tokens": 2048}
 
 
@@ -55,7 +57,10 @@ class SimulatedEngine:
             raise RequestRefused(
                 f"The decoder prompt (length {len(request.tokens)}) is longer than the maximum model length of {self.limits.max_model_len}"
             )
-        self._faults.trigger("add", request.row)
+        try:
+            self._faults.trigger("add", request.row)
+        except Swallowed:
+            return
         digest = read_digest(request.tokens)
         new_tokens = 1 if request.kind != "generate_until" else 1 + digest[0] % max(1, request.new_token_budget)
         self._waiting.append(Sequence(request, len(request.tokens), new_tokens, new_tokens))
@@ -65,6 +70,8 @@ class SimulatedEngine:
             self._running.append(self._waiting.popleft())
         for sequence in self._running:
             self._faults.trigger("row", sequence.request.row)
+        if not self._running:
+            time.sleep(IDLE_STEP_SECONDS)
         tokens = self._schedule()
         self._compute_logits(tokens)
         time.sleep(float(self._arguments.get("seconds_per_step", 0)) + tokens * float(self._arguments.get("seconds_per_token", 0)))

@@ -8,6 +8,7 @@ import resource
 from dataclasses import replace
 from typing import Any
 
+import torch
 from vllm.engine.arg_utils import EngineArgs
 from vllm.exceptions import VLLMClientError
 from vllm.outputs import RequestOutput
@@ -46,6 +47,9 @@ class VllmEngine:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0" if ranks == 1 else "1")
         os.environ.update(spec.env)
         apply_affinity(os.environ)
+        if "OMP_NUM_THREADS" in spec.env:
+            # The variable itself is read when torch is imported, which was before the plan was known.
+            torch.set_num_threads(int(spec.env["OMP_NUM_THREADS"]))
         self._digests = WeightDigests.start(str(arguments.get("model", "")), arguments.get("tokenizer"))
         engine_args = EngineArgs(**arguments)
         if spec.address_space_bytes is not None:
@@ -63,7 +67,7 @@ class VllmEngine:
         self._requests[request.id] = request
 
     def step(self) -> StepReport:
-        outputs = [output for output in self._engine.step() if output.finished]
+        outputs = [output for output in self._engine.step() if output.finished and output.request_id in self._requests]
         # The scheduler's count is taken after the step: what the engine core finished is gone from it, what a stop
         # string ended is still in it.
         ended_by_core = sum(1 for output in outputs if not isinstance(output.outputs[0].stop_reason, str))

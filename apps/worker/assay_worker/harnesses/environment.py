@@ -1,5 +1,6 @@
 """What must be set before the hub's libraries are imported, and the switch that keeps them off the network."""
 
+import functools
 import os
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,23 @@ def prepare_environment() -> None:
 
 
 def go_offline(offline: bool) -> None:
-    """Both libraries copied the variable when they were imported, so it is set in them too."""
+    """Both libraries copied the variable when they were imported, so it is set in them too. The user's own wish stays."""
     import datasets.config
     import huggingface_hub.constants as hub
 
-    wanted = offline or hub.HF_HUB_OFFLINE
+    wanted = offline or _asked_by_user()
     hub.HF_HUB_OFFLINE = wanted
     datasets.config.HF_HUB_OFFLINE = wanted
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
-        os.environ[name] = "1" if wanted else os.environ.get(name, "0")
+        os.environ[name] = "1" if wanted else "0"
+
+
+@functools.cache
+def _asked_by_user() -> bool:
+    """Read before this process changes it."""
+    import datasets.config
+
+    return bool(datasets.config.HF_HUB_OFFLINE)
 
 
 def is_local_data(config: dict[str, Any]) -> bool:

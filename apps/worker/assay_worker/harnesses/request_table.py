@@ -15,7 +15,7 @@ import numpy.typing as npt
 from assay_worker.protocol import REQUEST_KINDS
 from assay_worker.requests import INDEX_COLUMNS, INDEX_MAGIC, INDEX_VERSION
 
-KIND_NUMBERS = {kind: number for number, kind in enumerate(REQUEST_KINDS)}
+KIND_NUMBERS: dict[str, int] = {kind: number for number, kind in enumerate(REQUEST_KINDS)}
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def collect_scored(session: Session) -> EvalAcc:
 def describe_run(session: Session, config: dict[str, Any]) -> dict[str, Any]:
     """`config`: what only the pipeline knows; it wins over what is known here."""
     command = session.command
-    known = {
+    known: dict[str, Any] = {
         "model": "vllm",
         "model_args": command.model_args,
         "batch_size": None,

@@ -1,6 +1,5 @@
 """What the manifest says about a task: data, files, metrics, filters, parameters. Everything as it was used."""
 
-import glob
 from pathlib import Path
 from typing import Any
 
@@ -9,37 +8,6 @@ from lm_eval.api.task import Task
 
 from assay_worker.harnesses.digests import digest_code, digest_files
 from assay_worker.harnesses.stock_tasks import STOCK_FOLDER
-
-_DATA_SUFFIXES = {".json", ".jsonl", ".csv", ".parquet", ".arrow", ".txt", ".tsv", ".gz", ".zst"}
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-def list_data_files(task: Task) -> list[Path]:
-    """Files on this machine that the task's configuration names as its data."""
-    options = task.get_config("dataset_kwargs") or {}
-    folder = Path(str(options.get("data_dir") or ""))
-    named = [str(folder / name) for name in _flatten(options.get("data_files")) if "://" not in name]
-    found = {Path(path) for pattern in named for path in glob.glob(str(Path(pattern).expanduser()), recursive=True)}
-    source = Path(str(task.get_config("dataset_path") or "/dev/null")).expanduser()
-    if not named and source.is_dir():
-        found |= {path for path in source.rglob("*") if path.suffix in _DATA_SUFFIXES}
-    return sorted(path for path in found if path.is_file())
-
-
-def find_utf16(files: list[Path]) -> Path | None:
-    for path in files:
-        with path.open("rb") as file:
-            if file.read(2) in _UTF16:
-                return path
-    return None
-
-
-def _flatten(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        return [name for item in value.values() for name in _flatten(item)]
-    return [name for item in value or [] for name in _flatten(item)]
 
 
 def digest_named_files(files: list[Path]) -> dict[str, str]:

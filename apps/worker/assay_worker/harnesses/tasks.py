@@ -14,6 +14,7 @@ from lm_eval.utils import set_torch_seed
 
 from assay_worker.harnesses.build_errors import explain_build_error
 from assay_worker.harnesses.data_cache import use_private_cache
+from assay_worker.harnesses.data_files import list_data_files, refuse_utf16
 from assay_worker.harnesses.environment import go_offline, is_local_data
 from assay_worker.harnesses.refusals import Refusal, refuse_task
 from assay_worker.harnesses.stock_tasks import STOCK_FOLDER
@@ -79,6 +80,7 @@ def _check_definition(name: str, path: Path | None, config: dict[str, Any], comm
                 refuse_duplicate_keys(name, file)
     if _is_task(config) and is_local_data(config):
         suite.local.add(name)
+        refuse_utf16(name, list_data_files(config.get("dataset_path"), config.get("dataset_kwargs")))
 
 
 def _seed(command: Render) -> None:

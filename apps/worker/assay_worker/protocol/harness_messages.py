@@ -96,6 +96,7 @@ class Rendered(Wire):
     tokenizer_digest: str
     chat_template: str | None
     chat_template_digest: str | None
+    fewshot_as_multiturn: bool
     bos: str
     seeds: Mapping
     warnings: list[str]

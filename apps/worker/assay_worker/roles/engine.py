@@ -16,7 +16,7 @@ from assay_worker.failures import classify_exception
 from assay_worker.heartbeat import Activity, start_heartbeat
 from assay_worker.hello import build_hello
 from assay_worker.log_tail import log_size, read_log_tail
-from assay_worker.probe import run_probe
+from assay_worker.probe import ProbeParts, run_probe
 from assay_worker.protocol import (
     Cancel,
     Exit,
@@ -30,7 +30,7 @@ from assay_worker.protocol import (
     engine_commands,
 )
 from assay_worker.requests import RequestFiles
-from assay_worker.serving import Serving, ServingSettings
+from assay_worker.serving import Serving, ServingParts, ServingSettings
 from assay_worker.transport import Channel
 
 ENGINES = {
@@ -137,7 +137,7 @@ class EngineWorker:
                 type="loaded",
                 id=command.id,
                 seconds=time.monotonic() - started_at,
-                peak_bytes=max(engine.read_peak_bytes(), self.activity.note_peak()),
+                peak_bytes=engine.read_peak_bytes(),
                 effective=effective,
             )
         )
@@ -147,7 +147,8 @@ class EngineWorker:
             raise RuntimeError("nothing is loaded, so there is nothing to probe")
         self.activity.state = "busy"
         started_at = time.monotonic()
-        report = run_probe(self._engine, command.steps, self._read_parameter_sets(), self.activity)
+        parts = ProbeParts(self._engine, self._read_parameter_sets(), self.activity, self._explain)
+        report = run_probe(parts, command.steps)
         self._channel.send(
             Probed(
                 type="probed",
@@ -173,7 +174,7 @@ class EngineWorker:
             raise RuntimeError("no engine is ready: load a model first, and after a failed probe start another process")
         if self._serving is None:
             files = RequestFiles(self._files_folder)
-            self._serving = Serving(self._engine, files, self._channel, self.activity, self._settings)
+            self._serving = Serving(ServingParts(self._engine, files, self._channel, self.activity, self._settings))
         return self._serving
 
     def _take_turn(self, serving: Serving) -> bool:

@@ -5,7 +5,7 @@ import type { ShardJob, ShardQueue } from '@assay/queue';
 import { openResultWriter, readResults, type EventLog, type ResultLedger, type ResultWriter, scanAttempt } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from './describe-failure.ts';
-import type { EnginePool, Lease } from './engine-pool.ts';
+import type { EnginePool, Lease, Replica } from './engine-pool.ts';
 import type { LedgerShard, ShardLedger } from './shard-ledger.ts';
 
 export interface AgentInput {
@@ -51,6 +51,7 @@ export interface FailedAttempt {
 interface Attempt {
   shard: LedgerShard;
   number: number;
+  replica: Replica;
   worker: string;
   startedAtMs: number;
   writer: ResultWriter;
@@ -61,6 +62,8 @@ interface Attempt {
 export class Agent {
   readonly #input: AgentInput;
   readonly #attempts = new Map<string, Attempt>();
+  /** Shards that are leased or running, by when they were leased. */
+  readonly #leasedAtMs = new Map<LedgerShard, number>();
   readonly #idle = Promise.withResolvers<void>();
   #fatal: unknown;
 
@@ -85,6 +88,10 @@ export class Agent {
     return this.#idle.promise;
   }
 
+  get oldestLeaseAtMs(): number | undefined {
+    return this.#leasedAtMs.values().next().value;
+  }
+
   fail(thrown: unknown): void {
     this.#fatal ??= thrown;
     this.#idle.reject(this.#fatal);
@@ -96,6 +103,7 @@ export class Agent {
     if (!running) return;
     const durable = running.writer.append(results).then(() => {
       running.results += results.length;
+      this.#input.pool.noteProgress(running.replica);
       if (!this.#input.isAtomic) this.#input.onResults(results, Date.now());
     });
     durable.catch((thrown: unknown) => this.fail(thrown));
@@ -108,6 +116,7 @@ export class Agent {
     // Not pending: the queue gave the same attempt out twice, and its first holder is at work.
     if (!shard || shard.state !== 'pending') return;
     this.#input.shards.move(shard, 'leased');
+    this.#leasedAtMs.set(shard, Date.now());
     const withdrawn = AbortSignal.any([signal, this.#input.ending]);
     try {
       const lease = await this.#input.pool.lease({ solo: shard.solo, signal: withdrawn });
@@ -115,20 +124,23 @@ export class Agent {
     } catch (thrown) {
       this.#setBack(shard);
       if (!withdrawn.aborted) this.fail(thrown);
+    } finally {
+      this.#leasedAtMs.delete(shard);
     }
     if (this.#input.shards.openCount() === 0) this.#idle.resolve();
   }
 
   async #attempt(shard: LedgerShard, lease: Lease, signal: AbortSignal): Promise<void> {
-    const attempt = await this.#begin(shard, lease.handle.name);
+    const attempt = await this.#begin(shard, lease);
     const key = `${shard.id}#${attempt.number}`;
     this.#attempts.set(key, attempt);
     const cancel = () => lease.handle.send({ type: 'cancel', shard: shard.id, attempt: attempt.number });
     signal.addEventListener('abort', cancel, { once: true });
     try {
       const done = await lease.handle.request(this.#command(shard, attempt.number));
-      await Promise.all(attempt.appends);
+      // Closing syncs what the writer still holds back; waiting for the appends first would wait for its timer.
       await attempt.writer.close();
+      await Promise.all(attempt.appends);
       await this.#commit(attempt, done);
     } catch (thrown) {
       this.#attempts.delete(key);
@@ -140,7 +152,7 @@ export class Agent {
     }
   }
 
-  async #begin(shard: LedgerShard, worker: string): Promise<Attempt> {
+  async #begin(shard: LedgerShard, { replica, handle: { name: worker } }: Lease): Promise<Attempt> {
     const { dir, epoch, events, isAtomic, results, shards } = this.#input;
     const number = await events.beginAttempt({ shard: shard.id, worker, begin: shard.begin, end: shard.end });
     const options = { dir, epoch, shard: shard.id, attempt: number };
@@ -148,7 +160,7 @@ export class Agent {
     const writer = await openResultWriter(isAtomic ? options : { ...options, ledger: results });
     shards.move(shard, 'running');
     this.#input.onShardStarted();
-    return { shard, number, worker, startedAtMs: Date.now(), writer, appends: [], results: 0 };
+    return { shard, number, replica, worker, startedAtMs: Date.now(), writer, appends: [], results: 0 };
   }
 
   /** Ends a shard with results that no engine gave: a request that cannot be run, or tries that are used up. */

@@ -2,7 +2,7 @@
 import { AssayError } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import type { Loaded, Probed, ProbeStep } from '@assay/protocol';
-import type { WorkerHandle } from '@assay/workers';
+import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 
 const SHARDS_AHEAD = 2;
 /** A replica that dies this often in a row without finishing a request is not started again. */
@@ -91,13 +91,9 @@ export class EnginePool {
   async restart({ replica, failed, plan }: { replica: Replica; failed: WorkerHandle; plan: Plan }): Promise<void> {
     if (replica.handle !== failed || replica.isDown || this.#isClosing) return;
     replica.isDown = true;
-    replica.barrenRestarts += 1;
     try {
       await failed.stop({ graceMs: 0 });
-      if (replica.barrenRestarts > MAX_BARREN_RESTARTS) throw this.#giveUp(replica);
-      this.#input.onRestart(replica);
-      replica.handle = this.#input.spawn(replica.number);
-      await this.#load(replica, plan);
+      await this.#replace(replica, plan);
       replica.isDown = false;
     } catch (thrown) {
       if (!this.#isClosing) this.#failure = thrown as Error;
@@ -123,6 +119,22 @@ export class EnginePool {
     replica.plan = plan;
     replica.loaded = await this.#input.load(replica, plan);
     return replica.loaded;
+  }
+
+  /** A process that dies while it loads is replaced again, as one that dies at work is; what a load says is final. */
+  async #replace(replica: Replica, plan: Plan): Promise<void> {
+    for (;;) {
+      replica.barrenRestarts += 1;
+      if (replica.barrenRestarts > MAX_BARREN_RESTARTS) throw this.#giveUp(replica);
+      this.#input.onRestart(replica);
+      replica.handle = this.#input.spawn(replica.number);
+      try {
+        await this.#load(replica, plan);
+        return;
+      } catch (thrown) {
+        if (this.#isClosing || !hasEnded(thrown)) throw thrown;
+      }
+    }
   }
 
   #pick(solo: boolean): Replica | undefined {
@@ -167,4 +179,10 @@ export class EnginePool {
       role: 'engine', how: `${MAX_BARREN_RESTARTS} times in a row`, problem: 'no request was finished in between', log: replica.handle.logFile,
     });
   }
+}
+
+/** True where the process ended under its command, or before it could take one. */
+function hasEnded(thrown: unknown): boolean {
+  const failure = thrown instanceof AssayError && thrown.code === 'WORKER_START' ? thrown.cause : thrown;
+  return failure instanceof WorkerFailure && failure.kind === 'ended';
 }

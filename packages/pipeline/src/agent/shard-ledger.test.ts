@@ -45,6 +45,27 @@ test('a shard that crashed once runs alone, so that the next crash is its own', 
   expect(shard.solo).toBe(true);
 });
 
+test('the last open request of a shard is not blamed for crashes that met it among others', () => {
+  const { ledger, shard, final } = ledgerOf(4);
+  run(ledger, shard);
+  for (const row of [0, 1, 2]) final.add(row);
+  const kinds = [ledger.release(shard, true).kind];
+  for (let crash = 2; crash <= 3; crash += 1) {
+    run(ledger, shard);
+    kinds.push(ledger.release(shard, true).kind);
+  }
+  expect(kinds).toEqual(['retry', 'retry', 'isolated']);
+});
+
+test('a shard whose engine died after its last result has nothing left to blame', () => {
+  const { ledger, shard, final } = ledgerOf(2);
+  run(ledger, shard);
+  ledger.release(shard, true);
+  run(ledger, shard);
+  for (const row of [0, 1]) final.add(row);
+  expect(ledger.release(shard, true).kind).toBe('retry');
+});
+
 test('an atomic shard is never cut, and is given up after six attempts', () => {
   const { ledger, shard } = ledgerOf(4, { isAtomic: true });
   const kinds: string[] = [];

@@ -5,6 +5,8 @@ import type { Shard } from '@assay/planner';
 
 /** A shard that ended its engine this often is cut in two, until the request that does it is alone. */
 const CRASHES_BEFORE_BISECTION = 2;
+/** A request is named as the cause when the engine ended this often while it was alone: once may be somebody else's doing. */
+const CRASHES_ALONE = 2;
 /** A shard whose attempts fail without ending the engine, or that may not be cut, is given up after this many. */
 const MAX_ATTEMPTS = 6;
 
@@ -15,6 +17,10 @@ export interface LedgerShard {
   attempt: number;
   state: ShardState;
   crashes: number;
+  /** Those of attempts that began with one request without a final result. */
+  crashesAlone: number;
+  /** Requests without a final result when the latest attempt began. */
+  openAtStart: number;
   /** Runs alone in its engine, so that a further crash is its own. */
   solo: boolean;
 }
@@ -25,6 +31,8 @@ export type Verdict =
   | { kind: 'split'; halves: LedgerShard[] }
   | { kind: 'isolated'; row: number }
   | { kind: 'exhausted'; rows: number[] };
+
+const FRESH = { attempt: 1, state: 'pending', crashes: 0, crashesAlone: 0, openAtStart: 0 } as const;
 
 export interface LedgerInput {
   shards: readonly Shard[];
@@ -44,7 +52,7 @@ export class ShardLedger {
   constructor(input: LedgerInput) {
     this.#input = input;
     for (const { id, begin, end } of input.shards) {
-      this.#insert({ id, begin, end, attempt: 1, state: 'pending', crashes: 0, solo: input.isAtomic });
+      this.#insert({ ...FRESH, id, begin, end, solo: input.isAtomic });
     }
   }
 
@@ -56,6 +64,7 @@ export class ShardLedger {
 
   move(shard: LedgerShard, to: ShardState): void {
     shard.state = moveState('shard', shard.state, to, ({ from }) => this.#input.logMove(shard.id, from, to));
+    if (to === 'running') shard.openAtStart = this.#openPlacesOf(shard).length;
   }
 
   /** Rows of the shard that need not run again; none where shards are atomic. */
@@ -69,6 +78,7 @@ export class ShardLedger {
     shard.attempt += 1;
     if (hasCrashed) {
       shard.crashes += 1;
+      if (shard.openAtStart === 1) shard.crashesAlone += 1;
       shard.solo = true;
       if (shard.crashes >= CRASHES_BEFORE_BISECTION && !this.#input.isAtomic) return this.#bisect(shard);
     }
@@ -95,25 +105,29 @@ export class ShardLedger {
   }
 
   #bisect(shard: LedgerShard): Verdict {
-    const open: number[] = [];
-    for (let place = shard.begin; place < shard.end; place += 1) {
-      if (!this.#input.isFinal(this.#input.order[place] as number)) open.push(place);
-    }
-    if (open.length <= 1) return { kind: 'isolated', row: this.#input.order[open[0] ?? shard.begin] as number };
-    const middle = open[Math.floor(open.length / 2)] as number;
+    const open = this.#openPlacesOf(shard);
+    const [only] = open;
+    if (open.length === 1 && shard.crashesAlone >= CRASHES_ALONE) return { kind: 'isolated', row: this.#input.order[only as number] as number };
+    if (open.length <= 1) return { kind: 'retry', shard };
+    const half = Math.floor(open.length / 2);
+    const middle = open[half] as number;
     this.move(shard, 'canceled');
-    const bounds = [[shard.begin, middle], [middle, shard.end]] as const;
-    // A half has one crash on its account already: the next one is enough to cut it again.
+    const cuts = [{ begin: shard.begin, end: middle, requests: half }, { begin: middle, end: shard.end, requests: open.length - half }];
+    // A half has one crash on its account already: the next one is enough to cut it again, or to name its only request.
     const crashes = CRASHES_BEFORE_BISECTION - 1;
-    const halves = bounds.map(([begin, end], half) => this.#insert({
-      id: `${shard.id}.${half}`, begin, end, attempt: 1, state: 'pending', crashes, solo: true,
+    const halves = cuts.map(({ requests, ...range }, number) => this.#insert({
+      ...FRESH, ...range, id: `${shard.id}.${number}`, crashes, crashesAlone: requests === 1 ? CRASHES_ALONE - 1 : 0, solo: true,
     }));
     return { kind: 'split', halves };
+  }
+
+  #openPlacesOf({ begin, end }: LedgerShard): number[] {
+    const places = Array.from({ length: end - begin }, (_, place) => begin + place);
+    return places.filter((place) => !this.#input.isFinal(this.#input.order[place] as number));
   }
 
   #insert(shard: LedgerShard): LedgerShard {
     this.shards.set(shard.id, shard);
     return shard;
   }
-
 }

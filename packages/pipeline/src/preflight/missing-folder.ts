@@ -5,7 +5,8 @@ import { findNearest } from '@assay/domain';
 
 export async function describeMissingFolder(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
-  if (found) return found.isFile() ? 'it is a file, a folder is needed' : 'it is no folder';
+  if (found?.isFile()) return path.endsWith('.gguf') ? 'GGUF weights are not loaded by this engine; convert them to safetensors' : 'it is a file, a folder is needed';
+  if (found) return 'it is no folder';
   const parent = await findExistingParent(path);
   const missing = join(parent.folder, parent.missing);
   const siblings = await readdir(parent.folder, { withFileTypes: true }).catch(() => []);

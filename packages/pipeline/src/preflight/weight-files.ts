@@ -13,7 +13,7 @@ export interface WeightFile {
 
 const INDEX_FILE = 'model.safetensors.index.json';
 const LENGTH_BYTES = 8;
-const FORMATS_WITHOUT_HEADER = /^(dummy|gguf|bitsandbytes|runai_streamer|sharded_state|tensorizer|pt|npcache|mistral)/;
+const FORMATS_WITHOUT_HEADER = /^(dummy|bitsandbytes|runai_streamer|sharded_state|tensorizer|pt|npcache|mistral)/;
 
 export async function readWeights(folder: string, modelArgs: Readonly<Record<string, unknown>>): Promise<{ weights: WeightFile[]; headers: SafetensorsHeader[] }> {
   const names = await readdir(folder);

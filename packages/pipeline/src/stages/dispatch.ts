@@ -10,7 +10,7 @@ import type { EnginePool } from '../agent/engine-pool.ts';
 import { recoverFromFailure } from '../agent/recovery.ts';
 import { ShardLedger } from '../agent/shard-ledger.ts';
 import { ProgressReporter } from '../progress-reporter.ts';
-import type { RunContext } from '../run-context.ts';
+import { type RunContext, showWarning } from '../run-context.ts';
 import { type Dispatchable, writePlan } from './plan.ts';
 
 /** How long a drain lets the requests in the engines finish. */
@@ -46,12 +46,13 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     logMove: (shard, from, to) => context.log.debug({ shard, from, to }, 'shard state'),
   });
   const progress = new ProgressReporter(context, {
-    index, results, shards, pool, order: work.order, maxNumBatchedTokens: (input.tried.at(-1) as Plan).maxNumBatchedTokens,
+    index, results, shards, pool, order: work.order, oldestLeaseAtMs: () => agent.oldestLeaseAtMs, maxNumBatchedTokens: (input.tried.at(-1) as Plan).maxNumBatchedTokens,
   });
   const recovery = {
     epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried,
     onRung: (plan: Plan, why: string) => {
-      context.ui.onWarning(`out of memory in mid-run (${why}); going on with a smaller plan`);
+      showWarning(context, `out of memory in mid-run (${why}); going on with a smaller plan`);
+      context.metrics.set('assay_plan_rung', input.tried.length - 1);
       void writePlan(context, plan, input.tried.length - 1);
     },
   };

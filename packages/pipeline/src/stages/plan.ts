@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { choosePlan, cutShards, digestOrder, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
 import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
 import { orderFile, readRunJson, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
+import { checkDiskNeed } from '../preflight/index.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface PlannedRun {
@@ -31,6 +32,7 @@ export interface PlanFacts {
 export async function planRun(context: RunContext, { node, model, rendered }: PlanFacts): Promise<PlannedRun> {
   const { config, determinism, events, epoch, run } = context;
   const index = await readIndex(run.paths.index);
+  await checkDiskNeed(run.dir, index);
   const results = await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' });
   const chosen = choosePlan({
     plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, limits: config.limits, determinism, node, facts: model, index,

@@ -8,24 +8,8 @@ import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from '../agent/describe-failure.ts';
 import type { EnginePool } from '../agent/engine-pool.ts';
 import type { RunContext } from '../run-context.ts';
+import type { ProbeReport, ProbeRung } from './probe-report.ts';
 import { writePlan } from './plan.ts';
-
-export interface ProbeRung {
-  rung: number;
-  verdict: 'fits' | 'oom' | 'failed' | 'skipped';
-  plan: Plan;
-  seconds: number;
-  predictedBytes: number;
-  /** Highest peak among the replicas; undefined where none could tell. */
-  measuredBytes: number | undefined;
-  failure: Failure | undefined;
-  replicas: { worker: string; peakBytes: number; seconds: number }[];
-}
-
-export interface ProbeReport {
-  rungs: ProbeRung[];
-  seconds: number;
-}
 
 export interface ProbeOutcome {
   report: ProbeReport;

@@ -4,14 +4,8 @@ import type { Aggregated, MetricRow, Rendered, Scored } from '@assay/protocol';
 import { hasAnswer } from '@assay/domain';
 import { readTaskResults, type ResultLedger } from '@assay/store';
 import type { HarnessWorker } from '../harness-worker.ts';
+import type { TaskCoverage } from '../observer.ts';
 import { type RunContext, warn } from '../run-context.ts';
-
-export interface TaskCoverage {
-  requests: number;
-  final: number;
-  answered: number;
-  share: number;
-}
 
 export class Scorer {
   readonly scored = new Map<number, Scored>();
@@ -20,12 +14,14 @@ export class Scorer {
   readonly #rendered: Rendered;
   readonly #results: ResultLedger;
   readonly #started = new Map<number, Promise<void>>();
+  #failed = 0;
 
   constructor(context: RunContext, parts: { harness: HarnessWorker; rendered: Rendered; results: ResultLedger }) {
     this.#context = context;
     this.#harness = parts.harness;
     this.#rendered = parts.rendered;
     this.#results = parts.results;
+    this.#countTasks();
   }
 
   /** Starts scoring every task whose requests are all final. */
@@ -88,5 +84,12 @@ export class Scorer {
     await events.append({ type: 'task_scored', epoch, task: name, documents: scored.documents, scoredDocuments: scored.scoredDocuments, seconds: scored.seconds });
     for (const { metric, error } of scored.rows) if (error) await warn(this.#context, 'METRIC_FAILED', `${name}: ${metric}: ${error}`);
     ui.onTaskScored(scored.rows);
+    this.#failed += Number(scored.rows.some(({ error }) => error));
+    this.#countTasks();
+  }
+
+  #countTasks(): void {
+    const counts = { open: this.#rendered.tasks.length - this.scored.size, scored: this.scored.size - this.#failed, failed: this.#failed };
+    for (const [state, count] of Object.entries(counts)) this.#context.metrics.set('assay_tasks', count, { state: state as keyof typeof counts });
   }
 }

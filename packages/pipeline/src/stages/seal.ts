@@ -5,11 +5,11 @@ import type { Hello } from '@assay/workers';
 import type { Plan } from '@assay/planner';
 import type { IdleShare } from '../idle-clock.ts';
 import {
-  describeCoverage, describeDevice, describeEngine, describeHistory, describeModel, describeNumerics, describePlan, describeProbe, describeTasks, describeTimings,
+  describeCoverage, describeDevice, describeEngine, describeHistory, describeModel, describeNumerics, describePlan, describeProbe, describeTasks, describeTimings, describeWeights,
 } from '../manifest-parts.ts';
 import type { ModelFiles } from '../preflight/index.ts';
 import type { RunContext } from '../run-context.ts';
-import type { ProbeReport } from './probe.ts';
+import type { ProbeReport } from './probe-report.ts';
 import type { Scorer } from './score.ts';
 
 /** What the engine was asked for and what it said, kept in engine.json: a resumed run may need no engine any more. */
@@ -35,6 +35,7 @@ export interface SealInput {
 
 /** Writes down what the engine is. A resumed run's must be the same in everything that decides the bits. */
 export async function recordEngine(context: RunContext, record: EngineRecord): Promise<void> {
+  await settleIdentity(context.run, 'weights', describeWeights(record.loaded));
   await settleIdentity(context.run, 'numeric', describeNumerics(context.config, record.plan, record.loaded));
   await writeRunJson(context.run.paths.engine, record);
 }
@@ -50,7 +51,8 @@ async function composeManifest(context: RunContext, input: SealInput): Promise<M
   const { rendered, results, idle } = input;
   const { asked, hello, loaded, plan, rung } = (await readRunJson(run.paths.engine)) as EngineRecord;
   const probe = (await readRunJson(run.paths.probe)) as ProbeReport;
-  const { semantic = {}, numeric = {} } = await readIdentity(run);
+  const { semantic: meaning = {}, weights = {}, numeric = {} } = await readIdentity(run);
+  const semantic = { ...meaning, ...weights };
   const idleSeconds = idle.wallSeconds - idle.computingSeconds;
   return {
     schema: 1,
@@ -90,10 +92,10 @@ function describeHarness({ config }: RunContext, hello: Hello): ManifestInput['h
 }
 
 function describePrompts({ config }: RunContext, rendered: Rendered): ManifestInput['prompts'] {
-  const { digest, requests, tokens, tokenizerDigest, chatTemplate, chatTemplateDigest, bos } = rendered;
+  const { digest, requests, tokens, tokenizerDigest, chatTemplate, chatTemplateDigest, fewshotAsMultiturn, bos } = rendered;
   return {
-    digest, requests, tokens, tokenizerDigest, chatTemplate, chatTemplateDigest, bos, overlong: config.overlong,
-    systemInstruction: config.system_instruction ?? null, fewshotAsMultiturn: config.fewshot_as_multiturn ?? null,
+    digest, requests, tokens, tokenizerDigest, chatTemplate, chatTemplateDigest, fewshotAsMultiturn, bos, overlong: config.overlong,
+    systemInstruction: config.system_instruction ?? null,
   };
 }
 

@@ -1,0 +1,19 @@
+// What a run is started with.
+import type { RunConfig } from '@assay/domain';
+import type { RunObserver } from './observer.ts';
+
+export interface RunSignals {
+  /** First Ctrl-C: finish what is in the engines. */
+  drain: AbortSignal;
+  /** Second Ctrl-C: stop now. */
+  stop: AbortSignal;
+}
+
+export interface RunInput {
+  config: RunConfig;
+  command: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  signals: RunSignals;
+  ui: RunObserver;
+}

@@ -1,0 +1,102 @@
+// kill -9 at random moments of the engine workers, of Redis and of `assay run` itself, in a run of many shards. Nothing may be
+// lost, nothing run twice that had a final result, and nothing left. ASSAY_CHAOS_SEED repeats another sequence.
+import { expect, test } from 'vitest';
+import { AssayWorld, demoModel, type Ended, killQuietly, type Started } from '../support/assay-world.ts';
+import { findChildren } from '../support/process-table.ts';
+import { cloneDir, requireOrSkip } from '../support/requirements.ts';
+import { listRowsByEpoch, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
+import { sleep } from '../support/wait-until.ts';
+
+requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
+
+const SEED = Number(process.env['ASSAY_CHAOS_SEED'] ?? 20_240_607);
+/** Starts that end by a kill of `assay run`; the one after them may end by itself. */
+const KILLED_STARTS = 6;
+const KILLS_PER_START = 4;
+const MIN_KILLS = 20;
+
+const SETTINGS = {
+  model: 'simulated',
+  model_args: { pretrained: demoModel, max_model_len: 4096, seconds_per_token: 0.0003, max_num_seqs: 8, max_num_batched_tokens: 512 },
+  tasks: ['assay_demo'],
+  include_path: `${cloneDir}/tasks`,
+  plan: { data: 2 },
+};
+
+type Kind = 'engine' | 'redis' | 'run';
+type Kills = Record<Kind, number>;
+
+/** Kills one process of the kind, if there is one just now. */
+function strike(kind: Kind, run: Started, random: SeededRandom): boolean {
+  if (kind === 'run') return killQuietly(run.pid, 'SIGKILL');
+  const found = findChildren(run.pid, kind === 'engine' ? 'assay_worker\0engine' : 'redis-server');
+  return found.length > 0 && killQuietly(random.pick(found), 'SIGKILL');
+}
+
+/** One start: engine and Redis kills at random moments of its work, and one of the run itself, now and then before that. */
+async function disturb(run: Started, dir: string, { random, kills, epoch }: { random: SeededRandom; kills: Kills; epoch: number }): Promise<Ended> {
+  const isEarly = epoch === 2;
+  if (!isEarly) await waitForEvent(run, dir, 'state_changed', (event) => event.epoch === epoch && event.to === 'running').catch(() => undefined);
+  const kinds: Kind[] = isEarly ? ['run'] : [...Array.from({ length: KILLS_PER_START }, () => random.pick<Kind>(['engine', 'redis'])), 'run'];
+  for (const kind of kinds) {
+    await sleep(random.between(100, isEarly ? 4_000 : 1_500));
+    if (run.isOver()) break;
+    if (strike(kind, run, random)) kills[kind] += 1;
+  }
+  return run.ended;
+}
+
+test(`at least ${MIN_KILLS} random kills lose nothing, repeat nothing and leave nothing`, async () => {
+  const world = new AssayWorld();
+  const random = createRandom(SEED);
+  const kills: Kills = { engine: 0, redis: 0, run: 0 };
+  const startedAtMs = Date.now();
+  try {
+    const config = world.writeConfig('chaos.yaml', SETTINGS);
+    const [calm, dir] = [world.path('calm'), world.path('disturbed')];
+    expect(await world.run(['run', '--config', config, '--output_path', calm])).toMatchObject({ exitCode: 0 });
+    const command = ['run', '--config', config, '--output_path', dir];
+    const ends: Ended[] = [];
+    for (let epoch = 1; epoch <= KILLED_STARTS; epoch += 1) ends.push(await disturb(world.start(command), dir, { random, kills, epoch }));
+    const last = await world.run(command);
+    expect(last, last.stderr).toMatchObject({ exitCode: 0 });
+
+    const { index, ledger } = await readRecord(dir);
+    const total = kills.engine + kills.redis + kills.run;
+    const gaveUp = ends.filter(({ signal }) => signal !== 'SIGKILL').length;
+    console.log(`seed ${SEED}: ${total} kills (${kills.engine} engine, ${kills.redis} Redis, ${kills.run} assay run) in ${ends.length + 1} starts, ${gaveUp} of which gave up;`
+      + ` ${index.count} requests, ${ledger.finalCount} final, ${ledger.duplicates} duplicates, ${ledger.tornLines} torn lines; ${Math.round((Date.now() - startedAtMs) / 1000)} s`);
+    expect(total).toBeGreaterThanOrEqual(MIN_KILLS);
+    for (const count of Object.values(kills)) expect(count).toBeGreaterThan(0);
+    // A start ends by its kill, or because what was killed cannot be replaced in that start: then the same command goes on.
+    for (const end of ends) expect(end.signal ?? end.exitCode, end.stderr).toEqual(expect.toBeOneOf(['SIGKILL', 0, 4]));
+    await expectSameResults({ calm, dir });
+    expect(await world.findLeftovers()).toEqual([]);
+  } finally {
+    await world.remove();
+  }
+}, 600_000);
+
+async function expectSameResults({ calm, dir }: { calm: string; dir: string }): Promise<void> {
+  const [expected, found] = [await readRecord(calm), await readRecord(dir)];
+  expect(found.ledger.finalCount).toBe(found.index.count);
+  expect(found.results).toEqual(expected.results);
+  expect(await readScores(dir)).toEqual(await readScores(calm));
+  expect(await listRepeatedRows(dir)).toEqual([]);
+  const manifest = await requireManifest(dir);
+  expect(manifest.results.duplicates).toBe(found.ledger.duplicates);
+  expect(found.ledger.duplicates).toBe(0);
+  expect(manifest.coverage).toMatchObject({ requests: found.index.count, final: found.index.count, share: 1 });
+}
+
+/** Rows that were run in an epoch although an earlier one had their final result. */
+async function listRepeatedRows(dir: string): Promise<number[]> {
+  const seen = new Set<number>();
+  const repeated: number[] = [];
+  for (const [, rows] of [...(await listRowsByEpoch(dir))].sort(([a], [b]) => a - b)) {
+    repeated.push(...rows.filter((row) => seen.has(row)));
+    for (const row of rows) seen.add(row);
+  }
+  return repeated;
+}

@@ -1,0 +1,134 @@
+// The demo, end to end: one run of its suite through ./assay on the real engine, looked at from every side.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Manifest } from '@assay/protocol';
+import { buildRunPaths } from '@assay/store';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AssayWorld, demoModel, type Ended } from '../support/assay-world.ts';
+import { describeForecast } from '../support/forecast.ts';
+import { python } from '../support/environment.ts';
+import { cloneDir, requireOrSkip } from '../support/requirements.ts';
+import { requireManifest } from '../support/run-record.ts';
+import { readScoreFiles, type ScoreFiles } from '../support/score-files.ts';
+import { type Scrape, scrapeRun } from '../support/scrape.ts';
+
+const isReady = requireOrSkip('the set-up', demoModel !== undefined, '`npm run setup` builds the engine and the model');
+const world = new AssayWorld({ cwd: cloneDir });
+const dir = world.path('demo');
+const TASKS = ['assay_facts', 'assay_letters', 'assay_long', 'assay_maths', 'assay_short'];
+const REQUESTS = 400;
+const CHANCE = 0.25;
+
+let ended: Ended;
+let scrapes: Scrape[];
+let manifest: Manifest;
+let scores: ScoreFiles;
+
+beforeAll(async () => {
+  if (!isReady) return;
+  const model = `pretrained=${demoModel},dtype=bfloat16,max_model_len=4096`;
+  const run = world.start(['run', '--config', 'tasks/demo.yaml', '--model_args', model, '--output_path', dir, '--metrics', '127.0.0.1:0']);
+  scrapes = await scrapeRun(run);
+  ended = await run.ended;
+  expect(ended.exitCode, ended.stderr).toBe(0);
+  manifest = await requireManifest(dir);
+  scores = readScoreFiles(dir);
+});
+afterAll(() => world.remove());
+
+describe('the output', () => {
+  test('is the table on stdout: a row for every metric of the results file, with its coverage', () => {
+    const cells = ended.stdout.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const [, ...header] = cells.find((line) => line.includes('Tasks')) ?? [];
+    expect(header.slice(0, 5)).toEqual(['Tasks', 'Version', 'Filter', 'n-shot', 'Metric']);
+    const shown = cells.flatMap((line) => line.flatMap((cell, place) => (cell === '±' ? [Number(line[place - 1])] : [])));
+    const known = manifest.scores.rows.map(({ value }) => Number(Number(value).toFixed(4)));
+    expect(shown.toSorted()).toEqual(known.toSorted());
+    expect(cells.filter((line) => line.includes('100 %')).length).toBe(manifest.scores.rows.filter(({ group }) => !group).length);
+  });
+
+  test('tells on stderr the plan and why, the probe\'s verdict with both peaks, the progress, the idle time and the run directory', () => {
+    for (const part of [/^plan {4}/m, /^why {5}- /m, /^probe {3}fits: peak memory .* measured, .* predicted/m, /\| 400\/400 requests/, /^idle {4}/m]) expect(ended.stderr).toMatch(part);
+    expect(ended.stderr).toContain(dir);
+  });
+});
+
+describe('the manifest', () => {
+  test('follows its published schema, and lm_eval\'s table maker reads the results file', () => {
+    const files = [scores.resultsFile, buildRunPaths(dir).manifest, join(cloneDir, 'docs/manifest.schema.json')];
+    const { status, stdout, stderr } = spawnSync(python, [join(cloneDir, 'test/support/lm_eval_table.py'), ...files], { encoding: 'utf8' });
+    expect({ status, stderr }).toMatchObject({ status: 0 });
+    for (const task of TASKS) expect(stdout).toContain(task);
+    const shown = [...stdout.matchAll(/\|(0\.\d{4})\|±/g)].map(([, value]) => Number(value));
+    // Four digits: Python rounds halves to even, so the last one may differ from ours.
+    for (const { value } of manifest.scores.rows) expect(Math.min(...shown.map((other) => Math.abs(other - Number(value))))).toBeLessThanOrEqual(5.0001e-5);
+    expect(shown.length).toBeGreaterThanOrEqual(manifest.scores.rows.length);
+    console.log(stdout);
+  });
+
+  test('accounts for every request', () => {
+    expect(manifest.coverage).toEqual({ requests: REQUESTS, final: REQUESTS, answered: REQUESTS, share: 1 });
+    expect(manifest.tasks.map(({ task }) => task).toSorted()).toEqual(TASKS);
+    const outcomes = Object.values(manifest.outcomes).flatMap((counts) => Object.values(counts));
+    expect(outcomes.reduce((sum, count) => sum + count, 0)).toBe(REQUESTS);
+    expect(manifest.results).toMatchObject({ duplicates: 0, tornLines: 0, openTries: 0, failedAttempts: 0 });
+  });
+
+  test('spans prompts of 100 to about 3,500 tokens', () => {
+    expect(manifest.batch.maxRunning).toBeGreaterThan(1);
+    const long = manifest.tasks.find(({ task }) => task === 'assay_long');
+    expect(long?.truncatedRequests).toBe(0);
+    expect(manifest.probe.rungs[0]?.plan['workload']).toMatchObject({ requests: REQUESTS });
+  });
+
+  test('has the times of the stages, the request phase among them', () => {
+    const { requestPhaseSeconds, wallSeconds, stages } = manifest.timings;
+    expect(requestPhaseSeconds).toBeGreaterThan(1);
+    expect(requestPhaseSeconds).toBeLessThan(wallSeconds);
+    for (const stage of ['render', 'plan', 'probe', 'request', 'score']) expect(stages[stage]).toBeGreaterThan(0);
+  });
+
+  test('shares the wall time out: computing, or idle for one cause', () => {
+    const { wallSeconds, computingSeconds, causes, share } = manifest.idle;
+    const idle = Object.values(causes).reduce((sum, seconds) => sum + seconds, 0);
+    expect(Object.keys(causes).toSorted()).toEqual(['load', 'queue', 'render', 'score']);
+    expect(computingSeconds + idle).toBeCloseTo(wallSeconds, 3);
+    expect(share).toBeCloseTo(idle / wallSeconds, 6);
+    console.log(`idle share ${share.toFixed(3)} of ${wallSeconds.toFixed(1)} s: ${Object.entries(causes).map(([cause, seconds]) => `${cause} ${(seconds / wallSeconds).toFixed(3)}`).join(', ')}`);
+  });
+});
+
+test('probe.json lists every rung with verdict, predicted and measured peak', () => {
+  const { rungs } = JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8')) as { rungs: Record<string, unknown>[] };
+  expect(rungs.length).toBeGreaterThan(0);
+  expect(rungs.at(-1)).toMatchObject({ verdict: 'fits', rung: rungs.length - 1 });
+  for (const { predictedBytes, measuredBytes } of rungs) for (const bytes of [predictedBytes, measuredBytes]) expect(bytes).toBeGreaterThan(2 ** 28);
+});
+
+describe('the scores', () => {
+  test('follow from the samples, by an independent script', () => {
+    const { status, stdout, stderr } = spawnSync(python, [join(cloneDir, 'test/support/recompute.py'), buildRunPaths(dir).scoresDir], { encoding: 'utf8' });
+    expect({ status, stdout, stderr }).toMatchObject({ status: 0, stderr: '' });
+    expect(stdout.split('\n').filter((line) => line.startsWith('agrees ')).length).toBe(manifest.scores.rows.length);
+  });
+
+  test('stand on one sample a document and filter', () => {
+    for (const { task, documents, filters } of manifest.tasks) {
+      expect({ task, lines: scores.samples[task]?.length }).toEqual({ task, lines: documents * filters.length });
+      expect(new Set(scores.samples[task]?.map(({ doc_id, filter }) => `${doc_id} ${filter}`)).size).toBe(documents * filters.length);
+      expect(scores.results['n-samples'][task]?.effective).toBe(documents);
+    }
+  });
+
+  test('are clearly above chance somewhere', () => {
+    const facts = scores.results.results['assay_facts'] ?? {};
+    expect(Number(facts['acc,none']) - 3 * Number(facts['acc_stderr,none'])).toBeGreaterThan(CHANCE);
+  });
+});
+
+test('the time left was told all along', () => {
+  const forecast = describeForecast(scrapes);
+  console.log(forecast.line);
+  expect(forecast.told).toBeGreaterThan(0);
+});

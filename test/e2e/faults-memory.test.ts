@@ -1,0 +1,79 @@
+// Engines that do not load or run out of memory: before the first request, and in the middle of the work.
+import { readFileSync } from 'node:fs';
+import { buildRunPaths } from '@assay/store';
+import { demoModel } from '../support/assay-world.ts';
+import { requireOrSkip } from '../support/requirements.ts';
+import { listEvents, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
+
+requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
+
+interface Probe { rungs: { verdict: string; plan: { maxNumBatchedTokens: number } }[] }
+
+const readProbe = (dir: string): Probe => JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8'));
+const lastLines = (text: string, count: number) => text.trimEnd().split('\n').slice(-count);
+
+testInWorld('a load that fails ends the run with the reason and what to do', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, { faults: [{ at: 'load', do: 'raise', text: 'no kernel for this shape' }] });
+  const run = await world.run([...command, '--json']);
+  expect(run.exitCode, run.stderr).toBe(4);
+  expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'ENGINE_LOAD', details: { class: 'unknown' } } });
+  expect(lastLines(run.stderr, 2)).toEqual([
+    'assay: the engine cannot load the model (unknown): RuntimeError: no kernel for this shape', expect.stringContaining("Look at the worker's log"),
+  ]);
+  expect(readProbe(dir).rungs).toMatchObject([{ verdict: 'failed' }]);
+});
+
+testInWorld('an engine that dies while it loads ends the run with its last words', async (world, { expect }) => {
+  const { command } = prepareSimulated(world, { faults: [{ at: 'load', do: 'stderr', text: 'RuntimeError: the device is gone' }, { at: 'load', do: 'exit', code: 7 }] });
+  const run = await world.run([...command, '--json']);
+  expect(run.exitCode, run.stderr).toBe(4);
+  expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'ENGINE_LOAD' } });
+  expect(lastLines(run.stderr, 2)[0]).toBe('assay: the engine cannot load the model (engine): exit code 7: RuntimeError: the device is gone');
+});
+
+testInWorld('a probe that runs out of memory goes down a rung, and the run is done with the smaller plan', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, { engine: { memory: { bytesPerToken: 1_000, limitBytes: 3_000_000 } } });
+  const run = await world.run(command);
+  expect(run, run.stderr).toMatchObject({ exitCode: 0 });
+  expect(readProbe(dir).rungs).toMatchObject([
+    { verdict: 'oom', plan: { maxNumBatchedTokens: 4096 } }, { verdict: 'fits', plan: { maxNumBatchedTokens: 2048 } },
+  ]);
+  const { plan, engine } = await requireManifest(dir);
+  expect(plan).toMatchObject({ rung: 1, maxNumBatchedTokens: 2048 });
+  expect(engine.effective).toMatchObject({ batching: { maxNumBatchedTokens: 2048 } });
+});
+
+testInWorld('a model that fits under no plan is refused, each plan tried once', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, { engine: { memory: { baseBytes: 2_000, bytesPerToken: 1_000, limitBytes: 1_000 } } });
+  const run = await world.run([...command, '--json']);
+  expect(run.exitCode, run.stderr).toBe(4);
+  expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'PROBE_OOM' } });
+  expect(lastLines(run.stderr, 2)).toEqual([expect.stringMatching(/^assay: the model does not fit: \d+ plans were tried/), expect.stringContaining('Raise limits.memory')]);
+  const { rungs } = readProbe(dir);
+  expect(rungs.length).toBeGreaterThan(2);
+  expect(rungs.every(({ verdict }) => verdict === 'oom')).toBe(true);
+  expect(new Set(rungs.map(({ plan }) => JSON.stringify({ ...plan, why: 0, memory: 0 }))).size).toBe(rungs.length);
+});
+
+testInWorld('out of memory in mid-run takes a rung, and a start that is killed after it resumes', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, {
+    faults: [{ at: 'row', row: 50, do: 'oom', bytes: 800_000_000, marker: world.path('struck') }],
+    engine: { seconds_per_token: 0.0005 },
+    settings: { probe: false },
+  });
+  const run = world.start(command);
+  await waitForEvent(run, dir, 'rung_taken', ({ shard }) => shard !== undefined);
+  await waitForEvent(run, dir, 'shard_done');
+  run.kill('SIGKILL');
+  await run.ended;
+
+  const resumed = await world.run(command);
+  expect(resumed, resumed.stderr).toMatchObject({ exitCode: 0 });
+  const { rungs, plan } = await requireManifest(dir);
+  expect(rungs).toMatchObject([{ from: 0, to: 1, shard: expect.any(String) }]);
+  expect(plan.maxNumBatchedTokens).toBe(2048);
+  const { ledger } = await readRecord(dir);
+  expect(ledger.finalCount).toBe(ledger.index.count);
+  expect((await listEvents(dir)).filter((event) => event.type === 'attempt_failed')).toEqual([]);
+});

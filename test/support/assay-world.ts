@@ -1,0 +1,125 @@
+// A world for runs of the real ./assay command: ASSAY_HOME, temporary folder and runs are the test's own, and every process
+// carries the world's path in its environment, so that whatever a run leaves behind shows.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readEnvironment, resolveHome } from '@assay/store';
+import { findProcesses } from './process-table.ts';
+import { cloneDir } from './requirements.ts';
+import { waitUntil } from './wait-until.ts';
+
+const MARK = 'ASSAY_TEST_WORLD';
+const LEAVE_MS = 15_000;
+/** torch keeps compiled code by user, not by process. */
+const SHARED_CACHE = /^torchinductor_/;
+
+const built = readEnvironment(resolveHome(process.env));
+export const demoModel = built?.demoModel;
+
+export interface Ended {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Started {
+  pid: number;
+  isOver(): boolean;
+  stderr(): string;
+  kill(signal: NodeJS.Signals): void;
+  ended: Promise<Ended>;
+}
+
+export class AssayWorld {
+  readonly root = mkdtempSync(join(tmpdir(), 'assay-world-'));
+  readonly home = join(this.root, 'home');
+  readonly tmp = join(this.root, 'tmp');
+  readonly #cwd: string;
+
+  /** `cwd`: where the commands run, for relative paths; without it, the world itself. */
+  constructor({ cwd }: { cwd?: string } = {}) {
+    this.#cwd = cwd ?? this.root;
+    for (const dir of [this.home, this.tmp]) mkdirSync(dir);
+    writeFileSync(join(this.home, 'environment.json'), JSON.stringify({ schema: 1, ...built }));
+  }
+
+  path(...names: string[]): string {
+    return join(this.root, ...names);
+  }
+
+  /** Writes a configuration file; JSON is YAML. */
+  writeConfig(name: string, settings: object): string {
+    const file = this.path(name);
+    writeFileSync(file, JSON.stringify(settings, null, 1));
+    return file;
+  }
+
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
+    const child = spawn(join(cloneDir, 'assay'), args, {
+      cwd: this.#cwd, stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ASSAY_HOME: this.home, TMPDIR: this.tmp, [MARK]: this.root, ...env },
+    });
+    return follow(child);
+  }
+
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+    return this.start(args, env).ended;
+  }
+
+  /** Living processes of this world. */
+  processes(): number[] {
+    return findProcesses(`${MARK}=${this.root}`);
+  }
+
+  /** What runs have left: processes, folders of Redis servers, temporary files. */
+  async findLeftovers(): Promise<string[]> {
+    await waitUntil('the processes to end', () => this.processes().length === 0, LEAVE_MS).catch(() => undefined);
+    return [
+      ...this.processes().map((pid) => `process ${pid}`),
+      ...list(join(this.home, 'redis')).map((name) => `redis/${name}`),
+      ...list(this.tmp).filter((name) => !SHARED_CACHE.test(name)).map((name) => `tmp/${name}`),
+    ];
+  }
+
+  /** Ends what is left and removes everything. */
+  async remove(): Promise<void> {
+    for (const pid of this.processes()) killQuietly(pid, 'SIGKILL');
+    await waitUntil('the processes to end', () => this.processes().length === 0, LEAVE_MS);
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+/** False where it has ended already. */
+export function killQuietly(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+function follow(child: ChildProcess): Started {
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) child[name]?.setEncoding('utf8').on('data', (text: string) => { output[name] += text; });
+  let isOver = false;
+  const ended = new Promise<Ended>((resolve) => {
+    // After `close` all output has come, but a process that outlives the command would hold it back for ever.
+    child.once('exit', (exitCode, signal) => {
+      isOver = true;
+      const finish = () => resolve({ exitCode, signal, ...output });
+      child.once('close', finish);
+      setTimeout(finish, 2_000).unref();
+    });
+  });
+  return { pid: child.pid ?? -1, isOver: () => isOver, stderr: () => output.stderr, kill: (signal) => { child.kill(signal); }, ended };
+}
+
+function list(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
+}
