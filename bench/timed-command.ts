@@ -12,15 +12,21 @@ export interface TimedCommand {
   stdout: string;
 }
 
-/** Throws, with what it said last, where it does not exit 0. */
-export async function runTimed(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<TimedCommand> {
+export interface TimedOptions {
+  env?: Readonly<Record<string, string>>;
+  /** Those that are no failure. */
+  exitCodes?: readonly number[];
+}
+
+/** Throws, with what it said last, where it ends otherwise. */
+export async function runTimed(program: string, args: readonly string[], { env = {}, exitCodes = [0] }: TimedOptions = {}): Promise<TimedCommand> {
   const startedAt = Date.now() / 1000;
   const child = spawn(program, args, { cwd: cloneDir, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (text: string) => { output[name] += text; });
   const exitCode = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   endGroup(child.pid);
-  if (exitCode !== 0) throw new Error(`${program} ${args.join(' ')}: exit ${exitCode}\n${output.stderr.slice(-2000)}`);
+  if (exitCode === null || !exitCodes.includes(exitCode)) throw new Error(`${program} ${args.join(' ')}: exit ${exitCode}\n${output.stderr.slice(-2000)}`);
   return { startedAt, seconds: Date.now() / 1000 - startedAt, stdout: output.stdout };
 }
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
 sys.path.append(str(Path(__file__).parents[1] / "parity"))
 
-from peer import provide_vllm_version  # noqa: E402
+from peer import provide_vllm_version
 
 
 def tell_time(*_: Any, **__: Any) -> NoReturn:

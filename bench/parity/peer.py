@@ -147,6 +147,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--include_path")
     parser.add_argument("--limit", type=float)
+    parser.add_argument("--samples", type=json.loads, help="documents by task, as JSON, instead of a limit")
     parser.add_argument("--num_fewshot", type=int)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--max_model_len", type=int, default=4096)
@@ -172,6 +173,7 @@ def evaluate(asked: argparse.Namespace) -> dict[str, Any]:
         tasks=manager.match_tasks(asked.tasks.split(",")),
         task_manager=manager,
         limit=asked.limit,
+        samples=asked.samples,
         num_fewshot=asked.num_fewshot,
         batch_size=asked.batch_size,
         apply_chat_template=asked.apply_chat_template,

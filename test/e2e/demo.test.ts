@@ -9,7 +9,7 @@ import { AssayWorld, demoModel, type Ended } from '../support/assay-world.ts';
 import { describeForecast } from '../support/forecast.ts';
 import { python } from '../support/environment.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
-import { requireManifest } from '../support/run-record.ts';
+import { readRecord, requireManifest } from '../support/run-record.ts';
 import { readScoreFiles, type ScoreFiles } from '../support/score-files.ts';
 import { type Scrape, scrapeRun } from '../support/scrape.ts';
 
@@ -75,11 +75,20 @@ describe('the manifest', () => {
     expect(manifest.results).toMatchObject({ duplicates: 0, tornLines: 0, openTries: 0, failedAttempts: 0 });
   });
 
-  test('spans prompts of 100 to about 3,500 tokens', () => {
+  test('tells of prompts of 100 to about 3,500 tokens, none of them cut', async () => {
+    const { columns } = (await readRecord(dir)).index;
+    const long = manifest.tasks.findIndex(({ task }) => task === 'assay_long');
+    const lengths = [...columns.contextTokens].filter((_, row) => columns.task[row] === long).toSorted((one, other) => one - other);
+    console.log(`assay_long: ${lengths.length} prompts of ${lengths[0]} to ${lengths.at(-1)} tokens`);
+    expect(lengths[0]).toBeLessThan(150);
+    expect(lengths.at(-1)).toBeGreaterThan(3200);
+    expect(manifest.tasks.map(({ truncatedRequests }) => truncatedRequests)).toEqual(TASKS.map(() => 0));
     expect(manifest.batch.maxRunning).toBeGreaterThan(1);
-    const long = manifest.tasks.find(({ task }) => task === 'assay_long');
-    expect(long?.truncatedRequests).toBe(0);
-    expect(manifest.probe.rungs[0]?.plan['workload']).toMatchObject({ requests: REQUESTS });
+  });
+
+  test('has every process with its role, and the peak memory of those that have ended', () => {
+    expect(manifest.workers.map(({ role }) => role).toSorted()).toEqual(['engine', 'harness', 'redis']);
+    expect(manifest.workers.find(({ role }) => role === 'engine')?.peakBytes).toBeGreaterThan(2 ** 28);
   });
 
   test('has the times of the stages, the request phase among them', () => {

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { buildRunPaths } from '@assay/store';
 import { demoModel } from '../support/assay-world.ts';
 import { requireOrSkip } from '../support/requirements.ts';
-import { listEvents, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
 import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
-interface Probe { rungs: { verdict: string; plan: { maxNumBatchedTokens: number } }[] }
+interface Probe { rungs: { verdict: string; plan: { maxNumBatchedTokens: number; maxNumSeqs: number } }[] }
 
 const readProbe = (dir: string): Probe => JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8'));
 const lastLines = (text: string, count: number) => text.trimEnd().split('\n').slice(-count);
@@ -33,15 +33,16 @@ testInWorld('an engine that dies while it loads ends the run with its last words
 });
 
 testInWorld('a probe that runs out of memory goes down a rung, and the run is done with the smaller plan', async (world, { expect }) => {
-  const { dir, command } = prepareSimulated(world, { engine: { memory: { bytesPerToken: 1_000, limitBytes: 3_000_000 } } });
+  const { dir, command } = prepareSimulated(world, { engine: { memory: { bytesPerToken: 1_000, limitBytes: 600_000 } } });
   const run = await world.run(command);
   expect(run, run.stderr).toMatchObject({ exitCode: 0 });
-  expect(readProbe(dir).rungs).toMatchObject([
-    { verdict: 'oom', plan: { maxNumBatchedTokens: 4096 } }, { verdict: 'fits', plan: { maxNumBatchedTokens: 2048 } },
-  ]);
+  const { rungs } = readProbe(dir);
+  expect(rungs.map(({ verdict }) => verdict)).toEqual([...rungs.slice(1).map(() => 'oom'), 'fits']);
+  expect(rungs.length).toBeGreaterThan(1);
+  const { maxNumBatchedTokens, maxNumSeqs } = rungs.at(-1)?.plan ?? {};
   const { plan, engine } = await requireManifest(dir);
-  expect(plan).toMatchObject({ rung: 1, maxNumBatchedTokens: 2048 });
-  expect(engine.effective).toMatchObject({ batching: { maxNumBatchedTokens: 2048 } });
+  expect(plan).toMatchObject({ rung: rungs.length - 1, maxNumBatchedTokens, maxNumSeqs });
+  expect(engine.effective).toMatchObject({ batching: { maxNumBatchedTokens, maxNumSeqs } });
 });
 
 testInWorld('a model that fits under no plan is refused, each plan tried once', async (world, { expect }) => {
@@ -70,10 +71,11 @@ testInWorld('out of memory in mid-run takes a rung, and a start that is killed a
 
   const resumed = await world.run(command);
   expect(resumed, resumed.stderr).toMatchObject({ exitCode: 0 });
-  const { rungs, plan } = await requireManifest(dir);
+  const { rungs, plan, results } = await requireManifest(dir);
   expect(rungs).toMatchObject([{ from: 0, to: 1, shard: expect.any(String) }]);
-  expect(plan.maxNumBatchedTokens).toBe(2048);
+  expect(Number(plan.maxNumBatchedTokens) * Number(plan.maxNumSeqs)).toBeLessThan(4096 * 8);
   const { ledger } = await readRecord(dir);
-  expect(ledger.finalCount).toBe(ledger.index.count);
-  expect((await listEvents(dir)).filter((event) => event.type === 'attempt_failed')).toEqual([]);
+  expect(ledger.countByOutcome()).toMatchObject({ rejected: 0, engine_error: 0 });
+  expect({ final: ledger.finalCount, duplicates: ledger.duplicates }).toEqual({ final: ledger.index.count, duplicates: 0 });
+  expect(results.failedAttempts).toBeGreaterThan(0);
 });

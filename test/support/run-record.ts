@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRequestIndex, type RequestIndex, type Result } from '@assay/protocol';
 import {
-  buildRunPaths, type EventOf, foldEvents, listAttempts, type LoggedEvent, readEvents, readManifest, readResults, resultsFileName, type ResultLedger, scanResults,
+  buildRunPaths, type EventOf, foldEvents, formatAttempt, listAttempts, type LoggedEvent, readEvents, readManifest, readResults, resultsFileName, type ResultLedger, scanResults,
 } from '@assay/store';
 import type { Started } from './assay-world.ts';
 import { sleep } from './wait-until.ts';
@@ -26,6 +26,16 @@ export async function waitForEvent<Type extends LoggedEvent['type']>(
     if (isOver || Date.now() > deadline) throw new Error(`${isOver ? 'the run ended' : 'too long'} without ${type}:\n${run.stderr()}`);
     await sleep(20);
   }
+}
+
+/** Resolves when one more shard is done than at the call. */
+export async function waitForNextShard(run: Started, dir: string): Promise<void> {
+  const known = new Set((await listEvents(dir)).filter(({ type }) => type === 'shard_done').map(nameShard));
+  await waitForEvent(run, dir, 'shard_done', (event) => !known.has(nameShard(event)));
+}
+
+function nameShard(event: LoggedEvent): string {
+  return event.type === 'shard_done' ? formatAttempt(event) : '';
 }
 
 export interface RunRecord {

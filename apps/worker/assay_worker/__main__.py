@@ -6,6 +6,7 @@ Order matters: the channel takes over the descriptors, and the process is tied t
 import importlib
 import os
 import sys
+import traceback
 
 # `-m` puts the working directory first, where a file of the user's may be called like a library. Descendants leave it out too.
 if sys.path[0] == os.getcwd():
@@ -31,12 +32,17 @@ def main(arguments: list[str]) -> int:
     return exit_code
 
 
-def end_process(exit_code: int) -> None:
-    """At once: finalisers of engines take seconds, and what they would end or remove is the guardian's business anyway."""
+def run_process() -> None:
+    """Ends at once: finalisers of engines take seconds, and what they would end or remove is the guardian's business anyway."""
+    try:
+        exit_code = main(sys.argv[1:])
+    except Exception:
+        traceback.print_exc()
+        exit_code = 1
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(exit_code)
 
 
 if __name__ == "__main__":
-    end_process(main(sys.argv[1:]))
+    run_process()

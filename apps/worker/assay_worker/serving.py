@@ -159,6 +159,8 @@ class Serving:
         activity.steps += 1
         activity.busy_seconds += time.monotonic() - started_at
         activity.running_requests, activity.waiting_requests = report.running, report.waiting
+        activity.prompt_tokens += report.prompt_tokens
+        activity.new_tokens += report.new_tokens
         activity.advance()
         for run in self._shards:
             if run.in_flight:
@@ -170,8 +172,6 @@ class Serving:
         entry = self._in_flight.pop(answer.id)
         entry.run.in_flight.discard(answer.id)
         entry.run.note_tokens(answer.prompt_tokens, answer.cached_tokens, answer.new_tokens)
-        self._activity.prompt_tokens += answer.prompt_tokens
-        self._activity.new_tokens += answer.new_tokens
         entry.run.add_result(read_result(entry.request, answer))
 
     def _start_clocks(self) -> None:

@@ -1,6 +1,7 @@
 """What tests of the engine worker share: a run directory with requests in it, and a worker process to talk to."""
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -75,6 +76,23 @@ def shard_command(end: int, *, id: int = 2, shard: str = "s0000", **fields: Any)
         "type": "shard", "id": id, "shard": shard, "epoch": 1, "attempt": 1, "orderFile": "requests/order-1.bin", "begin": 0,
         "end": end, "skip": [], **fields,
     }  # fmt: skip
+
+
+CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+SMALL_ENGINE = {
+    "dtype": "bfloat16", "max_model_len": 1024, "max_num_seqs": 8, "max_num_batched_tokens": 256, "enforce_eager": True, "block_size": 32,
+}  # fmt: skip
+
+
+@functools.cache
+def load_vllm(model: str) -> Any:
+    """One vLLM in the test process, shared by all tests that only compare answers."""
+    from assay_worker.engines.base import LoadSpec
+    from assay_worker.engines.vllm import VllmEngine
+
+    engine = VllmEngine()
+    engine.load(LoadSpec({"model": model, **SMALL_ENGINE}, CPU_ENVIRONMENT))
+    return engine
 
 
 class WorkerProcess:

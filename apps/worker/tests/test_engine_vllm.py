@@ -2,22 +2,24 @@
 
 import importlib.metadata
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay_worker.engines.base import EngineRequest, LoadSpec
+from assay_worker.engines.base import EngineRequest
 from assay_worker.heartbeat import Activity
 from assay_worker.protocol import Shard
 from assay_worker.requests import RequestFiles
 from assay_worker.serving import Serving, ServingParts, ServingSettings
 from engine_kit import (
+    CPU_ENVIRONMENT,
+    SMALL_ENGINE,
     RecordingChannel,
     WorkerProcess,
     generating_row,
     load_command,
+    load_vllm,
     scoring_row,
     shard_command,
     write_order,
@@ -26,22 +28,13 @@ from engine_kit import (
 
 pytestmark = pytest.mark.engine
 
-CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
-SMALL = {"dtype": "bfloat16", "max_model_len": 1024, "max_num_seqs": 8, "max_num_batched_tokens": 256, "enforce_eager": True, "block_size": 32}
 GREEDY = {"temperature": 0.0, "max_tokens": 24, "stop": ["\n\n", "Question:"], "skip_special_tokens": False, "spaces_between_special_tokens": False}
 SAMPLED = {"temperature": 1.0, "max_tokens": 12, "skip_special_tokens": False, "spaces_between_special_tokens": False}
 
 
-@pytest.fixture(scope="module")
-def engine(demo_model: str) -> Iterator[Any]:
-    """One engine in this process for all tests that only compare answers."""
-    from assay_worker.engines.vllm import VllmEngine
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-        loaded = VllmEngine()
-        loaded.load(LoadSpec({"model": demo_model, **SMALL}, CPU_ENVIRONMENT))
-        yield loaded
+@pytest.fixture
+def engine(demo_model: str) -> Any:
+    return load_vllm(demo_model)
 
 
 def build_rows(count: int = 24) -> list[dict[str, Any]]:
@@ -162,7 +155,7 @@ def test_isolated_results_depend_on_their_request_alone(demo_model: str, tmp_pat
     folder = write_requests(tmp_path, rows, [{}, GREEDY, SAMPLED])
     some = list(range(len(rows) - 1, -1, -2))
     write_order(folder, "order-2.bin", some)
-    arguments = {"model": demo_model, **SMALL, "max_num_seqs": 1, "enable_prefix_caching": False}
+    arguments = {"model": demo_model, **SMALL_ENGINE, "max_num_seqs": 1, "enable_prefix_caching": False}
     with WorkerProcess() as worker:
         worker.expect("hello")
         worker.send(load_command(folder, "vllm", engineArgs=arguments, env=CPU_ENVIRONMENT, determinism="isolated"))

@@ -42,6 +42,7 @@ CASES: dict[str, tuple[str, str | bytes | None, dict[str, Any], str, list[str]]]
     "a gold answer that a document lacks": (CHOICE, GOOD + drop(GOOD, "gold"), {}, "DATASET_FIELD_MISSING", ["1", "gold"]),
     "an empty choice in the first document": (CHOICE, replace(GOOD, choices=["yes", ""]), {}, "TASK_INVALID", ["document 0, choice 1", "empty"]),
     "an empty choice later": (CHOICE, GOOD * 2 + replace(GOOD, choices=["", "no"]), {}, "TASK_INVALID", ["document 2, choice 0", "empty"]),
+    "a gold answer beyond the choices": (CHOICE, replace(GOOD, gold=2), {}, "TASK_INVALID", ["document 0", "2 choices"]),
     "an empty data file": (GENERATE, "", {}, "DATASET_EMPTY", ["t"]),
     "a data file that is not there": (GENERATE.replace("DATA", "/nowhere/x.jsonl"), None, {}, "TASK_INVALID", ["/nowhere/x.jsonl"]),
     "a data file that is not JSON": (GENERATE, "{broken\n", {}, "TASK_INVALID", ["JSON"]),

@@ -164,6 +164,7 @@ def test_a_kill_leaves_no_descendant_even_one_that_ignores_sigterm(tmp_path: Pat
         assert len(descendants) >= 2, "the guardian and the stubborn process"
         os.kill(parent.pid if victim == "parent" else worker, signal.SIGKILL)
         assert wait_until(lambda: not any(is_alive(pid) for pid in [worker, *descendants]))
+        assert not [path for path in tmp_path.glob("assay-worker-*") if path.is_dir()], "the temporary folder is gone too"
     finally:
         parent.kill()
         parent.wait()

@@ -130,7 +130,7 @@ export function describeHistory(history: RunHistory): Pick<ManifestInput, 'rungs
     warnings: warnings.map(({ code, message }) => ({ code, message })),
     workers: [...workers.values()].map(({ started, ended }) => ({
       worker: started.worker, role: started.role, epoch: started.epoch, pid: started.pid, startedAt: started.at,
-      endedAt: ended?.at ?? null, exitCode: ended?.exitCode ?? null, signal: ended?.signal ?? null, peakBytes: null,
+      endedAt: ended?.at ?? null, exitCode: ended?.exitCode ?? null, signal: ended?.signal ?? null, peakBytes: ended?.peakBytes ?? null,
     })),
     batch: { medianRunning: medians[Math.floor(medians.length / 2)] ?? null, maxRunning: shards.reduce<number | null>((most, { batch }) => Math.max(most ?? 0, batch.max), null) },
     tokens: { prompt: sum((shard) => shard.promptTokens), cached: sum((shard) => shard.cachedTokens), new: sum((shard) => shard.newTokens) },

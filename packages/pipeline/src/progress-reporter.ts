@@ -1,6 +1,6 @@
 // Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
 import { OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
-import { HeartbeatSums, RunProgressModel } from '@assay/planner';
+import { type EngineCounters, HeartbeatSums, RunProgressModel } from '@assay/planner';
 import type { RequestIndex, Result } from '@assay/protocol';
 import type { ResultLedger } from '@assay/store';
 import type { EnginePool } from './agent/engine-pool.ts';
@@ -26,6 +26,8 @@ export class ProgressReporter {
   readonly #parts: ProgressParts;
   readonly #model: RunProgressModel;
   readonly #sums = new HeartbeatSums();
+  /** What the engines had counted before the first request: the probe's steps. */
+  #counted: EngineCounters = this.#sums.counters();
   #startedAtMs = 0;
   #firstStepAt: number | undefined;
   #lastResultAtMs = 0;
@@ -45,6 +47,8 @@ export class ProgressReporter {
 
   start(): void {
     this.#startedAtMs = Date.now();
+    this.#noteBeats();
+    this.#counted = this.#sums.counters();
     this.#timer = setInterval(() => this.#report(), REPORT_MS);
   }
 
@@ -78,8 +82,7 @@ export class ProgressReporter {
     const beats = pool.replicas.map(({ handle }) => handle.lastHeartbeat).filter((beat) => beat !== undefined);
     const sum = (pick: (beat: (typeof beats)[number]) => number) => beats.reduce((total, beat) => total + pick(beat), 0);
     const atSeconds = (Date.now() - this.#startedAtMs) / 1000;
-    for (const { number, handle } of pool.replicas) if (handle.lastHeartbeat) this.#sums.note(number, handle.lastHeartbeat);
-    this.#model.observe({ atSeconds, ...this.#sums.counters() });
+    this.#model.observe({ atSeconds, ...this.#countSinceStart() });
     const remaining = this.#model.estimate(atSeconds);
     this.#context.ui.onProgress({
       finalRequests: results.finalCount,
@@ -92,6 +95,17 @@ export class ProgressReporter {
       elapsedSeconds: atSeconds,
     });
     this.#setMetrics(remaining.seconds, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
+  }
+
+  #noteBeats(): void {
+    for (const { number, handle } of this.#parts.pool.replicas) if (handle.lastHeartbeat) this.#sums.note(number, handle.lastHeartbeat);
+  }
+
+  #countSinceStart(): EngineCounters {
+    this.#noteBeats();
+    const { runningRequests, ...sums } = this.#sums.counters();
+    const since = (name: keyof typeof sums) => sums[name] - this.#counted[name];
+    return { steps: since('steps'), promptTokens: since('promptTokens'), newTokens: since('newTokens'), sequenceSteps: since('sequenceSteps'), runningRequests };
   }
 
   #setMetrics(remainingSeconds: number | null, engine: { running: number; waiting: number }): void {

@@ -186,6 +186,7 @@ function noteMove({ census, context, halt }: Prepared, handle: WorkerHandle, mov
   if (!exit) return;
   context.events.append({
     type: 'worker_ended', epoch: context.epoch, worker: handle.name, pid: handle.pid, exitCode: exit.code, signal: exit.signal,
+    ...(handle.lastHeartbeat ? { peakBytes: handle.lastHeartbeat.peakBytes } : {}),
     ...(to === 'crashed' ? { problem: [exit.how, exit.firstError].filter(Boolean).join(': '), tail: exit.tail } : {}),
   }).catch((thrown: unknown) => halt(toAssayError(thrown)));
 }

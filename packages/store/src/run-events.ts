@@ -31,7 +31,10 @@ const EVENTS = {
   worker_started: { durable: false, fields: { epoch, worker: z.string(), role: z.enum(['engine', 'harness', 'redis']), pid: count } },
   worker_ended: {
     durable: false,
-    fields: { epoch, worker: z.string(), pid: count, exitCode: z.union([z.int(), z.null()]), signal: z.union([z.string(), z.null()]), problem: z.string().optional(), tail: z.array(z.string()).optional() },
+    fields: {
+      epoch, worker: z.string(), pid: count, exitCode: z.union([z.int(), z.null()]), signal: z.union([z.string(), z.null()]), peakBytes: count.optional(),
+      problem: z.string().optional(), tail: z.array(z.string()).optional(),
+    },
   },
   shard_started: { durable: true, fields: { ...attemptKey, worker: z.string(), begin: count, end: count } },
   /** The attempt was taken away: only the first `bytes` of its results file count. */

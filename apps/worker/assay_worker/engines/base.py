@@ -38,11 +38,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class StepReport:
-    """`running`: sequences that took part in the step, those it finished included."""
+    """`running`: sequences that took part in the step, those it finished included. Tokens are the step's own: of
+    prompts (an engine may count a prompt when it is through), and new ones."""
 
     answers: list[Answer]
     running: int
     waiting: int
+    prompt_tokens: int
+    new_tokens: int
 
 
 @dataclass(frozen=True)

@@ -72,13 +72,21 @@ class SimulatedEngine:
             self._faults.trigger("row", sequence.request.row)
         if not self._running:
             time.sleep(IDLE_STEP_SECONDS)
+        open_before = self._count_open()
         tokens = self._schedule()
         self._compute_logits(tokens)
         time.sleep(float(self._arguments.get("seconds_per_step", 0)) + tokens * float(self._arguments.get("seconds_per_token", 0)))
         running = len(self._running)
+        prompt_left, new_left = self._count_open()
         ended = [sequence for sequence in self._running if sequence.prompt_left == 0 and sequence.new_left == 0]
         self._running = [sequence for sequence in self._running if sequence.prompt_left or sequence.new_left]
-        return StepReport([answer(sequence) for sequence in ended], running=running, waiting=len(self._waiting))
+        return StepReport(
+            answers=[answer(sequence) for sequence in ended],
+            running=running,
+            waiting=len(self._waiting),
+            prompt_tokens=open_before[0] - prompt_left,
+            new_tokens=open_before[1] - new_left,
+        )
 
     def abort(self, ids: list[str]) -> None:
         dropped = set(ids)
@@ -109,6 +117,10 @@ class SimulatedEngine:
 
     def reset_peak(self) -> None:
         self._peak_bytes = self._base_bytes
+
+    def _count_open(self) -> tuple[int, int]:
+        """Tokens that running sequences still want: of their prompts, and new ones."""
+        return sum(sequence.prompt_left for sequence in self._running), sum(sequence.new_left for sequence in self._running)
 
     def _schedule(self) -> int:
         """Spends the token budget on decoding first, then on prompts in order. Returns the tokens of this step."""

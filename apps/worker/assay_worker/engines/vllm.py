@@ -75,6 +75,8 @@ class VllmEngine:
             answers=[self._read_answer(output) for output in outputs],  # type: ignore[arg-type]
             running=self._statistics.get("running", 0) + ended_by_core,
             waiting=self._statistics.get("waiting", 0),
+            prompt_tokens=self._statistics.pop("prompt_tokens", 0),
+            new_tokens=self._statistics.pop("new_tokens", 0),
         )
 
     def abort(self, ids: list[str]) -> None:
@@ -130,7 +132,7 @@ class VllmEngine:
 
 
 class StepCounter(StatLoggerBase):
-    """Keeps the scheduler's counts of the latest step."""
+    """Keeps the counts of the latest step."""
 
     def __init__(self, statistics: dict[str, int]) -> None:
         self._statistics = statistics
@@ -139,6 +141,9 @@ class StepCounter(StatLoggerBase):
         if scheduler_stats is not None:
             self._statistics["running"] = scheduler_stats.num_running_reqs
             self._statistics["waiting"] = scheduler_stats.num_waiting_reqs
+        if iteration_stats is not None:
+            self._statistics["prompt_tokens"] = iteration_stats.num_prompt_tokens
+            self._statistics["new_tokens"] = iteration_stats.num_generation_tokens
 
     def log_engine_initialized(self) -> None:
         """Nothing to say: `loaded` tells it."""

@@ -109,10 +109,13 @@ def _explain_empty(scene: Scene, error: Any, document: int | None) -> Refusal | 
 
 
 def _explain_choice(scene: Scene, error: Any, document: int | None) -> Refusal | None:
-    """lm_eval looks at the first character of each choice of document 0."""
+    """lm_eval looks at the first character of each choice of document 0, and at its gold answer."""
     if scene.read_local("__init__", "choice") == "":
         place = scene.read_local("__init__", "check_choices").index("")
         return refuse_task(scene.task, f"document 0, choice {place}: the choice is empty")
+    gold, choices = scene.read_local("__init__", "test_target"), scene.read_local("__init__", "test_choice")
+    if isinstance(gold, int) and isinstance(choices, list) and gold >= len(choices):
+        return refuse_task(scene.task, f"document 0: its gold answer is number {gold}, and it has {len(choices)} choices")
     return None
 
 

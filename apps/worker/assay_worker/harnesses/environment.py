@@ -30,7 +30,8 @@ def go_offline(offline: bool) -> None:
     import datasets.config
     import huggingface_hub.constants as hub
 
-    wanted = offline or _asked_by_user()
+    asked = _asked_by_user()
+    wanted = offline or asked
     hub.HF_HUB_OFFLINE = wanted
     datasets.config.HF_HUB_OFFLINE = wanted
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):

@@ -4,10 +4,16 @@ import type { Outcome } from '@assay/domain';
 import { nextRung, type Plan } from '@assay/planner';
 import { FAILURE_CLASSES, type Failure, type RequestIndex, type Result } from '@assay/protocol';
 import type { EventLog } from '@assay/store';
+import type { WorkerHandle } from '@assay/workers';
 import type { Agent, FailedAttempt } from './agent.ts';
 import { describeFailure } from './describe-failure.ts';
-import type { EnginePool } from './engine-pool.ts';
+import type { EnginePool, Replica } from './engine-pool.ts';
 import type { LedgerShard, ShardLedger, Verdict } from './shard-ledger.ts';
+
+export interface Downfall {
+  cause: Failure;
+  smallerPlan: Promise<Plan | undefined>;
+}
 
 export interface RecoveryInput {
   epoch: number;
@@ -20,6 +26,8 @@ export interface RecoveryInput {
   mayStepDown: boolean;
   /** Plans tried so far, the one in force last. */
   tried: Plan[];
+  /** Why each process that failed did. */
+  downfalls: Map<WorkerHandle, Downfall>;
   onRung(plan: Plan, why: string): void;
 }
 
@@ -28,26 +36,36 @@ export async function recoverFromFailure(input: RecoveryInput, failed: FailedAtt
   const failure = describeFailure(failed.failure);
   const { replica, handle } = failed.lease;
   const hasCrashed = failed.failure.kind === 'ended' || FAILURE_CLASSES[failure.class].restart;
-  const isFirstToTell = replica.handle === handle && !replica.isDown;
-  if (failure.class === 'oom' && input.mayStepDown) {
-    const plan = isFirstToTell ? await stepDown(input, failed.shard, failure) : input.tried.at(-1);
-    if (plan) {
-      input.shards.renew(failed.shard);
-      await input.pool.restart({ replica, failed: handle, plan });
-      return input.agent().enqueue([failed.shard]);
-    }
+  if (!hasCrashed) return applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, false), failure });
+  const { cause, smallerPlan } = findDownfall(input, failed, failure);
+  const rung = await smallerPlan;
+  if (rung) {
+    input.shards.renew(failed.shard);
+    await input.pool.restart({ replica, failed: handle, plan: rung });
+    return input.agent().enqueue([failed.shard]);
   }
-  if (hasCrashed) await input.pool.restart({ replica, failed: handle, plan: input.tried.at(-1) as Plan });
-  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, hasCrashed), failure });
+  await input.pool.restart({ replica, failed: handle, plan: input.tried.at(-1) as Plan });
+  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, true), failure: cause });
 }
 
-async function stepDown(input: RecoveryInput, shard: LedgerShard, failure: Failure): Promise<Plan | undefined> {
+/** The first of a process's shards to tell says why it failed: to the others it merely ended. */
+function findDownfall(input: RecoveryInput, { lease: { replica, handle }, shard }: FailedAttempt, failure: Failure): Downfall {
+  const known = input.downfalls.get(handle);
+  if (known) return known;
+  const isOom = failure.class === 'oom' && input.mayStepDown;
+  const downfall = { cause: failure, smallerPlan: isOom ? stepDown(input, { replica, shard, failure }) : Promise.resolve(undefined) };
+  input.downfalls.set(handle, downfall);
+  return downfall;
+}
+
+/** The plan to go on with; undefined where none is left. A replica that failed under an older plan takes the one that others took since. */
+async function stepDown(input: RecoveryInput, { replica, shard, failure }: { replica: Replica; shard: LedgerShard; failure: Failure }): Promise<Plan | undefined> {
   const current = input.tried.at(-1) as Plan;
+  if (replica.plan !== current) return current;
   const rung = nextRung(current, failure, input.tried);
   if (!rung) return undefined;
-  const number = input.tried.length;
+  const number = input.tried.push(rung) - 1;
   await input.events.append({ type: 'rung_taken', epoch: input.epoch, from: number - 1, to: number, why: failure.message, shard: shard.id });
-  input.tried.push(rung);
   input.onRung(rung, failure.message);
   return rung;
 }

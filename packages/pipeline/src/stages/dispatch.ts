@@ -4,10 +4,11 @@ import type { RequestIndex, ResultsMessage } from '@assay/protocol';
 import type { ShardQueue } from '@assay/queue';
 import type { ResultLedger } from '@assay/store';
 import { logShardAttempt } from '@assay/telemetry';
+import type { WorkerHandle } from '@assay/workers';
 import { Agent, type AttemptReport } from '../agent/agent.ts';
 import { describeFailure } from '../agent/describe-failure.ts';
 import type { EnginePool } from '../agent/engine-pool.ts';
-import { recoverFromFailure } from '../agent/recovery.ts';
+import { type Downfall, recoverFromFailure } from '../agent/recovery.ts';
 import { ShardLedger } from '../agent/shard-ledger.ts';
 import { ProgressReporter } from '../progress-reporter.ts';
 import { type RunContext, showWarning } from '../run-context.ts';
@@ -49,7 +50,7 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     index, results, shards, pool, order: work.order, oldestLeaseAtMs: () => agent.oldestLeaseAtMs, maxNumBatchedTokens: (input.tried.at(-1) as Plan).maxNumBatchedTokens,
   });
   const recovery = {
-    epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried,
+    epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried, downfalls: new Map<WorkerHandle, Downfall>(),
     onRung: (plan: Plan, why: string) => {
       showWarning(context, `out of memory in mid-run (${why}); going on with a smaller plan`);
       context.metrics.set('assay_plan_rung', input.tried.length - 1);
