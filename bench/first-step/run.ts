@@ -25,7 +25,7 @@ async function timeAssay(round: number): Promise<number> {
 }
 
 async function timePeer(): Promise<number> {
-  const { startedAt, stdout } = await runTimed(python, ['bench/first-step/peer.py', ...shared], { env: { VLLM_CPU_KVCACHE_SPACE: '2' } });
+  const { startedAt, stdout } = await runTimed(python, ['bench/first-step/first_request.py', ...shared], { env: { VLLM_CPU_KVCACHE_SPACE: '2' } });
   const at = /^first_request_at=(\S+)$/m.exec(stdout)?.[1];
   if (at === undefined) throw new Error('the peer ended before its first request');
   return Number(at) - startedAt;

@@ -4,15 +4,13 @@ import { expect, test } from 'vitest';
 import { AssayWorld, demoModel, type Ended, killQuietly, type Started } from '../support/assay-world.ts';
 import { findChildren } from '../support/process-table.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
-import { listRowsByEpoch, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { listRowsByEpoch, listUnfinished, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { sleep } from '../support/wait-until.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
 const SEED = Number(process.env['ASSAY_CHAOS_SEED'] ?? 20_240_607);
-/** Starts that end by a kill of `assay run`; the one after them may end by itself. */
-const KILLED_STARTS = 6;
 const KILLS_PER_START = 4;
 const MIN_KILLS = 20;
 
@@ -34,13 +32,25 @@ function strike(kind: Kind, run: Started, random: SeededRandom): boolean {
   return found.length > 0 && killQuietly(random.pick(found), 'SIGKILL');
 }
 
-/** One start: engine and Redis kills at random moments of its work, and one of the run itself, now and then before that. */
+/** When a start is disturbed: while it renders, in the middle of its work, or while it scores and seals. */
+const MOMENTS = {
+  early: { kills: 0, mostMs: 4_000, wait: async () => undefined },
+  working: { kills: KILLS_PER_START, mostMs: 1_500, wait: (run: Started, dir: string, epoch: number) => waitForState(run, { dir, epoch, state: 'running' }) },
+  scoring: { kills: 0, mostMs: 500, wait: (run: Started, dir: string, epoch: number) => waitForState(run, { dir, epoch, state: 'scoring' }) },
+} as const;
+const STARTS: (keyof typeof MOMENTS)[] = ['working', 'early', 'working', 'working', 'working', 'working', 'scoring'];
+
+async function waitForState(run: Started, { dir, epoch, state }: { dir: string; epoch: number; state: string }): Promise<void> {
+  await waitForEvent(run, dir, 'state_changed', (event) => event.epoch === epoch && event.to === state).catch(() => undefined);
+}
+
+/** One start: kills of engines and Redis at random, then one of the run itself. */
 async function disturb(run: Started, dir: string, { random, kills, epoch }: { random: SeededRandom; kills: Kills; epoch: number }): Promise<Ended> {
-  const isEarly = epoch === 2;
-  if (!isEarly) await waitForEvent(run, dir, 'state_changed', (event) => event.epoch === epoch && event.to === 'running').catch(() => undefined);
-  const kinds: Kind[] = isEarly ? ['run'] : [...Array.from({ length: KILLS_PER_START }, () => random.pick<Kind>(['engine', 'redis'])), 'run'];
+  const moment = MOMENTS[STARTS[epoch - 1] ?? 'working'];
+  await moment.wait(run, dir, epoch);
+  const kinds: Kind[] = [...Array.from({ length: moment.kills }, () => random.pick<Kind>(['engine', 'redis'])), 'run'];
   for (const kind of kinds) {
-    await sleep(random.between(100, isEarly ? 4_000 : 1_500));
+    await sleep(random.between(100, moment.mostMs));
     if (run.isOver()) break;
     if (strike(kind, run, random)) kills[kind] += 1;
   }
@@ -58,7 +68,7 @@ test(`at least ${MIN_KILLS} random kills lose nothing, repeat nothing and leave 
     expect(await world.run(['run', '--config', config, '--output_path', calm])).toMatchObject({ exitCode: 0 });
     const command = ['run', '--config', config, '--output_path', dir];
     const ends: Ended[] = [];
-    for (let epoch = 1; epoch <= KILLED_STARTS; epoch += 1) ends.push(await disturb(world.start(command), dir, { random, kills, epoch }));
+    for (let epoch = 1; epoch <= STARTS.length; epoch += 1) ends.push(await disturb(world.start(command), dir, { random, kills, epoch }));
     const last = await world.run(command);
     expect(last, last.stderr).toMatchObject({ exitCode: 0 });
 
@@ -72,7 +82,7 @@ test(`at least ${MIN_KILLS} random kills lose nothing, repeat nothing and leave 
     // A start ends by its kill, or because what was killed cannot be replaced in that start: then the same command goes on.
     for (const end of ends) expect(end.signal ?? end.exitCode, end.stderr).toEqual(expect.toBeOneOf(['SIGKILL', 0, 4]));
     await expectSameResults({ calm, dir });
-    expect(await world.findLeftovers()).toEqual([]);
+    expect([...(await world.findLeftovers()), ...listUnfinished(dir)]).toEqual([]);
   } finally {
     await world.remove();
   }

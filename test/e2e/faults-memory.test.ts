@@ -32,6 +32,14 @@ testInWorld('an engine that dies while it loads ends the run with its last words
   expect(lastLines(run.stderr, 2)[0]).toBe('assay: the engine cannot load the model (engine): exit code 7: RuntimeError: the device is gone');
 });
 
+testInWorld('a load that hangs is ended after stall_timeout', async (world, { expect }) => {
+  const { command } = prepareSimulated(world, { faults: [{ at: 'load', do: 'hang' }], settings: { stall_timeout: 3 } });
+  const run = await world.run([...command, '--json']);
+  expect(run.exitCode, run.stderr).toBe(4);
+  expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'ENGINE_LOAD' } });
+  expect(lastLines(run.stderr, 2)[0]).toContain('no progress for 3 s while loading (stall_timeout)');
+});
+
 testInWorld('a probe that runs out of memory goes down a rung, and the run is done with the smaller plan', async (world, { expect }) => {
   const { dir, command } = prepareSimulated(world, { engine: { memory: { bytesPerToken: 1_000, limitBytes: 600_000 } } });
   const run = await world.run(command);

@@ -29,7 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     run.kill(signal);
     const ended = await run.ended;
     expect(ended, ended.stderr).toMatchObject({ exitCode: 130 });
-    expect(ended.stderr).toContain('finishing the requests that are in the engines');
+    expect(ended.stderr).toContain('draining: requests in the engines finish');
     const events = await listEvents(dir);
     // Drained: the engine ended by itself, and nothing new was started after the signal.
     expect(events.find((event) => event.type === 'worker_ended' && event.worker === 'engine-0')).toMatchObject({ exitCode: 0, signal: null });
@@ -41,7 +41,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 testInWorld('a second Ctrl-C stops at once and exits 130; the same command completes the run', async (world, { expect }) => {
   const { run, dir, command } = await startSlowly(world);
   run.kill('SIGINT');
-  await waitUntil('the drain', () => run.stderr().includes('finishing the requests'));
+  await waitUntil('the drain', () => run.stderr().includes('draining'));
   run.kill('SIGINT');
   const ended = await run.ended;
   expect(ended, ended.stderr).toMatchObject({ exitCode: 130 });
@@ -60,7 +60,7 @@ testInWorld('Ctrl-C while the requests are rendered exits 130', async (world, { 
 });
 
 testInWorld('run_timeout ends the run with 4; the same command with more time completes it', async (world, { expect }) => {
-  const { dir, command } = prepareSimulated(world, { engine: { ...SETTINGS.engine, seconds_per_token: 0.01 }, settings: { run_timeout: 25 } });
+  const { dir, command } = prepareSimulated(world, { engine: { ...SETTINGS.engine, seconds_per_token: 0.003 }, settings: { run_timeout: 8 } });
   const ended = await world.run([...command, '--json']);
   expect(ended.exitCode, ended.stderr).toBe(4);
   expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'RUN_TIMEOUT' } });

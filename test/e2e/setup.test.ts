@@ -33,10 +33,8 @@ test('a registry that cannot be reached for npm is named in two lines', async ()
 });
 
 test('killed with -9 while npm, then while pip works, it leaves no process, and the same command again completes it', async () => {
-  await killDuring('npm packages', [100, 1500, 4000]);
-  await killDuring('Python environment', [500]);
+  await killDuring('npm packages', [100, 1500]);
   await killDuring('PyTorch', [1000]);
-  await killDuring('lm_eval', [15_000]);
   const first = await sandbox.run(SETUP);
   expect(first.output).toMatch(/Redis \.+ [\d.]+ s/);
   expect(first.exitCode).toBe(0);

@@ -88,3 +88,8 @@ export async function findEngine(dir: string, worker?: string): Promise<number |
   const started = events.filter((event): event is EventOf<'worker_started'> => event.type === 'worker_started' && event.role === 'engine');
   return started.findLast((event) => worker === undefined || event.worker === worker)?.pid;
 }
+
+/** Files of a run directory that only a start at work may have: a holder's pid, something half written. */
+export function listUnfinished(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(pid|tmp)$/.test(name));
+}

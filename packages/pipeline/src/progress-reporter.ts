@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'; // ETATRACE
 // Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
 import { OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
 import { type EngineCounters, HeartbeatSums, RunProgressModel } from '@assay/planner';
@@ -28,6 +29,7 @@ export class ProgressReporter {
   readonly #sums = new HeartbeatSums();
   /** What the engines had counted before the first request: the probe's steps. */
   #counted: EngineCounters = this.#sums.counters();
+  #f: unknown[] = []; // ETATRACE
   #startedAtMs = 0;
   #firstStepAt: number | undefined;
   #lastResultAtMs = 0;
@@ -56,6 +58,7 @@ export class ProgressReporter {
   note(stored: readonly Result[], atMs: number): void {
     this.#lastResultAtMs = atMs;
     for (const { row, outcome, newTokens, cachedTokens } of stored) {
+      if (process.env.ETA_TRACE) this.#f.push([row, newTokens, cachedTokens]); // ETATRACE
       if (this.#parts.results.isFinal(row)) this.#model.finish(row, { newTokens, cachedTokens });
       this.#context.metrics.add('assay_results_total', 1, { outcome });
     }
@@ -84,6 +87,7 @@ export class ProgressReporter {
     const atSeconds = (Date.now() - this.#startedAtMs) / 1000;
     this.#model.observe({ atSeconds, ...this.#countSinceStart() });
     const remaining = this.#model.estimate(atSeconds);
+    if (process.env.ETA_TRACE) appendFileSync(process.env.ETA_TRACE, JSON.stringify({ atSeconds, c: this.#countSinceStart(), f: this.#f.splice(0), remaining }) + '\n'); // ETATRACE
     this.#context.ui.onProgress({
       finalRequests: results.finalCount,
       totalRequests: results.index.count,
@@ -105,7 +109,7 @@ export class ProgressReporter {
     this.#noteBeats();
     const { runningRequests, ...sums } = this.#sums.counters();
     const since = (name: keyof typeof sums) => sums[name] - this.#counted[name];
-    return { steps: since('steps'), promptTokens: since('promptTokens'), newTokens: since('newTokens'), sequenceSteps: since('sequenceSteps'), runningRequests };
+    return { steps: since('steps'), promptTokens: since('promptTokens'), newTokens: since('newTokens'), runningRequests };
   }
 
   #setMetrics(remainingSeconds: number | null, engine: { running: number; waiting: number }): void {

@@ -141,11 +141,13 @@ async function startQueue(
   const redis = await resolveRedis({
     env, home, embeddedServer, log, logFile: logFileOf(run.paths, 'redis'),
     spawn: ({ command, logFile }) => spawnServer({ python, command, logFile }),
-    onRestart: (how) => showWarning(context, `Redis ended (${how}) and was started again; nothing is lost`),
+    onRestart: (how) => {
+      showWarning(context, `Redis ended (${how}) and was started again; nothing is lost`);
+      noteRedis(context, redis).catch((thrown: unknown) => halt(toAssayError(thrown)));
+    },
     onLost: halt,
   });
-  const pid = redis.pid();
-  if (pid !== undefined) await context.events.append({ type: 'worker_started', epoch: context.epoch, worker: 'redis', role: 'redis', pid });
+  await noteRedis(context, redis);
   context.metrics.set('assay_queue_up', 1);
   const queue = await createShardQueue({
     runId: run.header.id, redis: redis.address, log,
@@ -162,6 +164,11 @@ async function startQueue(
     throw thrown;
   });
   return { redis, queue };
+}
+
+async function noteRedis({ events, epoch }: RunContext, redis: RedisServer): Promise<void> {
+  const pid = redis.pid();
+  if (pid !== undefined) await events.append({ type: 'worker_started', epoch, worker: 'redis', role: 'redis', pid });
 }
 
 function raceEnd<Value>({ drain, stop }: RunContext, work: Promise<Value>): Promise<Value> {

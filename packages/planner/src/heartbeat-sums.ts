@@ -9,7 +9,6 @@ interface WorkerSums {
   steps: number;
   promptTokens: number;
   newTokens: number;
-  sequenceSteps: number;
 }
 
 const NO_BEAT: Beat = { steps: 0, promptTokens: 0, newTokens: 0, runningRequests: 0 };
@@ -19,13 +18,11 @@ export class HeartbeatSums {
 
   /** Notes the latest heartbeat of replica number `replica`. */
   note(replica: number, beat: Beat): void {
-    const sums = this.#workers.get(replica) ?? { last: NO_BEAT, steps: 0, promptTokens: 0, newTokens: 0, sequenceSteps: 0 };
+    const sums = this.#workers.get(replica) ?? { last: NO_BEAT, steps: 0, promptTokens: 0, newTokens: 0 };
     const last = beat.steps < sums.last.steps ? NO_BEAT : sums.last;
+    sums.steps += beat.steps - last.steps;
     sums.promptTokens += Math.max(0, beat.promptTokens - last.promptTokens);
     sums.newTokens += Math.max(0, beat.newTokens - last.newTokens);
-    sums.steps += beat.steps - last.steps;
-    // A sequence that came or went between two beats took part in about half of the steps.
-    sums.sequenceSteps += ((beat.steps - last.steps) * (beat.runningRequests + last.runningRequests)) / 2;
     sums.last = beat;
     this.#workers.set(replica, sums);
   }
@@ -37,7 +34,6 @@ export class HeartbeatSums {
       steps: sum(({ steps }) => steps),
       promptTokens: sum(({ promptTokens }) => promptTokens),
       newTokens: sum(({ newTokens }) => newTokens),
-      sequenceSteps: sum(({ sequenceSteps }) => sequenceSteps),
       runningRequests: sum(({ last }) => last.runningRequests),
     };
   }

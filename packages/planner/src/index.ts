@@ -15,7 +15,7 @@ export { type BatchLimits, planProbeSteps } from './probe-steps.ts';
 export { parseQuantization, type Quantization } from './quantization.ts';
 export { learnRates, type Work, type WorkInterval } from './rates.ts';
 export { type EngineCounters, estimateRemaining, type ProgressOptions, type ProgressSnapshot, type RemainingEstimate, RunProgressModel } from './remaining.ts';
-export { costRequests, TOKEN_WEIGHTS } from './request-costs.ts';
+export { costRequests, TOKEN_WEIGHTS, weighWork } from './request-costs.ts';
 export { expectedNewTokens, type ExpectedNewTokens, longestLengths } from './request-lengths.ts';
 export { nextRung, RUNG_NAMES } from './rungs.ts';
 export { headerBytesOf, parseSafetensorsHeader, type SafetensorsHeader, type SafetensorsSource, type TensorFacts } from './safetensors-header.ts';

@@ -2,8 +2,11 @@
 // apart, their ratio stays what it is elsewhere; a unit not seen yet is scaled like the seen ones.
 import { TOKEN_WEIGHTS } from './request-costs.ts';
 
-/** Work by what a token costs: requests, scored prompt tokens, prompt tokens of generations, and generated tokens. */
-export const WORK_UNITS = ['request', 'scored', 'prefill', 'decode'] as const;
+/**
+ * Work by what it costs: requests, scored prompt tokens, prompt tokens of generations, generated tokens, and attention: pairs of
+ * a prompt's tokens, of which a long prompt has more to each token than a short one.
+ */
+export const WORK_UNITS = ['request', 'scored', 'prefill', 'decode', 'attention'] as const;
 export type WorkUnit = (typeof WORK_UNITS)[number];
 export type Work = Record<WorkUnit, number>;
 
@@ -13,7 +16,7 @@ export interface WorkInterval {
   work: Work;
 }
 
-export const NO_WORK: Readonly<Work> = { request: 0, scored: 0, prefill: 0, decode: 0 };
+export const NO_WORK: Readonly<Work> = { request: 0, scored: 0, prefill: 0, decode: 0, attention: 0 };
 
 export function addWork(a: Work, b: Work): Work {
   return mapUnits((unit) => a[unit] + b[unit]);
@@ -28,8 +31,8 @@ export function secondsOf(work: Work, rates: Work): number {
   return WORK_UNITS.reduce((sum, unit) => sum + work[unit] * rates[unit], 0);
 }
 
-// Weight of the prior ratios against all observations together.
-const PRIOR_WEIGHT = 0.1;
+// How far a rate may well be from its prior, against how far an interval's seconds may well be from the mean, squared.
+const NOISE_TO_SPREAD = 0.25;
 const SWEEPS = 60;
 
 /** Seconds per unit, or undefined before any work was done. Ridge regression towards the prior ratios, no rate below zero. */
@@ -41,9 +44,9 @@ export function learnRates(intervals: readonly WorkInterval[], prior: Work = TOK
   const scale = seconds / priorSeconds;
   const expected = mapUnits((unit) => prior[unit] * scale);
   const rates = { ...expected };
-  const ridge = PRIOR_WEIGHT / intervals.length;
+  const ridge = NOISE_TO_SPREAD * (seconds / intervals.length) ** 2;
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
-    for (const unit of WORK_UNITS) rates[unit] = improveRate(unit, { intervals, rates, expected, ridge: ridge * total[unit] ** 2 });
+    for (const unit of WORK_UNITS) rates[unit] = improveRate(unit, { intervals, rates, expected, ridge: ridge / expected[unit] ** 2 });
   }
   // The work done took exactly the time it took; only seen units are corrected.
   const explained = secondsOf(total, rates);

@@ -1,7 +1,7 @@
 // How much of a run is done and how long the rest takes, from tokens: scoring, prefill and decoding apart. Invariant: the
 // fraction counts unique final requests, never falls, and reaches 1 only with the last of them.
 import type { RequestIndex } from '@assay/protocol';
-import { addWork, learnRates, mapUnits, NO_WORK, secondsOf, type Work, type WorkInterval } from './rates.ts';
+import { addWork, learnRates, mapUnits, NO_WORK, secondsOf, type Work, WORK_UNITS, type WorkInterval } from './rates.ts';
 import { TOKEN_WEIGHTS } from './request-costs.ts';
 import type { ExpectedNewTokens } from './request-lengths.ts';
 import { type FinishedTokens, WorkTally } from './work-tally.ts';
@@ -16,6 +16,8 @@ export interface RemainingEstimate {
 export interface ProgressSnapshot {
   /** What was done when, in this start. */
   intervals: readonly WorkInterval[];
+  /** Since the last of them, spent on work that shows only at its end. */
+  stepSeconds?: number;
   done: Work;
   remaining: Work;
   isComplete: boolean;
@@ -26,13 +28,13 @@ export interface ProgressSnapshot {
 const MOST_WHILE_OPEN = 0.999;
 
 /** Seconds and share of the rest, at the rates this run has shown. */
-export function estimateRemaining({ intervals, done, remaining, isComplete, prior = TOKEN_WEIGHTS }: ProgressSnapshot): RemainingEstimate {
+export function estimateRemaining({ intervals, stepSeconds = 0, done, remaining, isComplete, prior = TOKEN_WEIGHTS }: ProgressSnapshot): RemainingEstimate {
   if (isComplete) return { seconds: 0, fraction: 1 };
   const rates = learnRates(intervals, prior);
   const doneCost = secondsOf(done, rates ?? prior);
   const remainingCost = secondsOf(remaining, rates ?? prior);
   const fraction = doneCost > 0 ? doneCost / (doneCost + remainingCost) : 0;
-  return { seconds: rates ? remainingCost : null, fraction: Math.min(fraction, MOST_WHILE_OPEN) };
+  return { seconds: rates ? Math.max(0, remainingCost - stepSeconds) : null, fraction: Math.min(fraction, MOST_WHILE_OPEN) };
 }
 
 export interface ProgressOptions {
@@ -41,20 +43,19 @@ export interface ProgressOptions {
   expectedNewTokens?: ExpectedNewTokens | undefined;
   /** Rows that were final before this start: done, but they say nothing about speed. */
   finalRows?: Iterable<number>;
-  /** The plan's limit: no step prefills more. */
+  /** The plan's limit: no step takes in more of the prompts. */
   maxNumBatchedTokens?: number;
-  /** Rates of an earlier run of this model on these devices. */
+  /** Seconds a unit, or their ratios, as far as they are known before: of this model, or of an earlier run. */
   priorRates?: Work | undefined;
 }
 
 /** Sums over all engine workers since the request phase began. */
 export interface EngineCounters {
   steps: number;
-  /** Prompt tokens gone through, and tokens made; also those of running requests where the engine counts them as they come. */
+  /** Of whole prompts gone through, also those of requests that are still running. */
   promptTokens: number;
+  /** Tokens made, step by step. */
   newTokens: number;
-  /** Running sequences added up over the steps: an upper bound of the tokens made. */
-  sequenceSteps: number;
   runningRequests: number;
 }
 
@@ -67,15 +68,16 @@ export class RunProgressModel {
   readonly #tally: WorkTally;
   readonly #maxNumBatchedTokens: number;
   readonly #priorRates: Work | undefined;
-  #engine: EngineCounters = { steps: 0, promptTokens: 0, newTokens: 0, sequenceSteps: 0, runningRequests: 0 };
-  #generationSteps = 0;
+  #engine: EngineCounters = { steps: 0, promptTokens: 0, newTokens: 0, runningRequests: 0 };
+  /** Steps done when a prompt was last gone through. */
+  #promptStep = 0;
   #intervals: WorkInterval[] = [];
   #pending: WorkInterval = { seconds: 0, work: NO_WORK };
   #accounted: Work = NO_WORK;
   #atSeconds = 0;
   #fraction = 0;
 
-  constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = Number.MAX_SAFE_INTEGER, priorRates }: ProgressOptions = {}) {
+  constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = 0, priorRates }: ProgressOptions = {}) {
     this.totalRequests = index.count;
     this.#maxNumBatchedTokens = maxNumBatchedTokens;
     this.#priorRates = priorRates;
@@ -92,15 +94,12 @@ export class RunProgressModel {
   }
 
   /** Notes the time, and the engines' counters where they are known (HeartbeatSums adds them up). */
-  observe({ atSeconds, steps = 0, promptTokens = 0, newTokens = 0, sequenceSteps = 0, runningRequests = 0 }: { atSeconds: number } & Partial<EngineCounters>): void {
-    const moreSteps = Math.max(0, sequenceSteps - this.#engine.sequenceSteps);
-    // Generations run before scored prompts, so of the running sequences they are the first.
-    if (runningRequests > 0) this.#generationSteps += (moreSteps * Math.min(runningRequests, this.#tally.openGenerations)) / runningRequests;
+  observe({ atSeconds, steps = 0, promptTokens = 0, newTokens = 0, runningRequests = 0 }: { atSeconds: number } & Partial<EngineCounters>): void {
+    if (promptTokens > this.#engine.promptTokens) this.#promptStep = steps;
     this.#engine = {
       steps: Math.max(this.#engine.steps, steps),
       promptTokens: Math.max(this.#engine.promptTokens, promptTokens),
       newTokens: Math.max(this.#engine.newTokens, newTokens),
-      sequenceSteps: Math.max(this.#engine.sequenceSteps, sequenceSteps),
       runningRequests,
     };
     const seconds = Math.max(0, atSeconds - this.#atSeconds);
@@ -109,7 +108,8 @@ export class RunProgressModel {
     this.#atSeconds += seconds;
     this.#accounted = addWork(this.#accounted, work);
     this.#pending = { seconds: this.#pending.seconds + seconds, work: addWork(this.#pending.work, work) };
-    if (this.#pending.seconds < MIN_INTERVAL_SECONDS) return;
+    // An interval ends with a step: one that ended within a step would tell little about any work.
+    if (this.#pending.seconds < MIN_INTERVAL_SECONDS || !isWork(work)) return;
     this.#intervals.push(this.#pending);
     this.#pending = { seconds: 0, work: NO_WORK };
     if (this.#intervals.length > MAX_INTERVALS) this.#intervals = mergePairs(this.#intervals);
@@ -120,7 +120,8 @@ export class RunProgressModel {
     const inFlight = this.#inFlight();
     const open = this.#tally.expectOpen({ running: this.#runningGenerations(), newTokens: inFlight.decode });
     const estimate = estimateRemaining({
-      intervals: this.#allIntervals(),
+      intervals: this.#closedIntervals(),
+      stepSeconds: this.#secondsSinceWork(),
       done: addWork(addWork(this.#tally.finished, this.#tally.before), inFlight),
       remaining: mapUnits((unit) => Math.max(0, open[unit] - inFlight[unit])),
       isComplete: this.finalRequests === this.totalRequests,
@@ -132,11 +133,16 @@ export class RunProgressModel {
 
   /** Seconds a unit of work took in this run, to be the next one's `priorRates`. */
   rates(): Work | undefined {
-    return learnRates(this.#allIntervals(), this.#priorRates);
+    return learnRates(this.#closedIntervals(), this.#priorRates);
   }
 
-  #allIntervals(): WorkInterval[] {
-    return this.#pending.seconds > 0 ? [...this.#intervals, this.#pending] : this.#intervals;
+  #closedIntervals(): WorkInterval[] {
+    return isWork(this.#pending.work) ? [...this.#intervals, this.#pending] : this.#intervals;
+  }
+
+  /** How long the step under way has taken; no more than those before took, so that a stalled engine brings the end no nearer. */
+  #secondsSinceWork(): number {
+    return isWork(this.#pending.work) ? 0 : Math.min(this.#pending.seconds, Math.max(...this.#intervals.map(({ seconds }) => seconds)));
   }
 
   #runningGenerations(): number {
@@ -146,14 +152,17 @@ export class RunProgressModel {
   /** Work done for requests that are not final yet. */
   #inFlight(): Work {
     const { open, finished, finishedScored, finishedPromptTokens } = this.#tally;
-    const { promptTokens, newTokens, steps } = this.#engine;
-    const counted = Math.max(0, promptTokens - finishedPromptTokens);
-    // Without a count of running prompts: those of running generations, as far as the steps allow.
-    const possible = counted > 0 ? counted : Math.max(0, steps * this.#maxNumBatchedTokens - finishedPromptTokens);
-    const prefill = Math.min(this.#tally.promptTokensOfNext(this.#runningGenerations()), possible);
-    const made = Math.max(newTokens - finishedScored, this.#generationSteps) - finished.decode;
-    return { request: 0, scored: Math.min(open.scored, Math.max(0, counted - prefill)), prefill, decode: Math.min(open.decode, Math.max(0, made)) };
+    const { steps, promptTokens, newTokens, runningRequests } = this.#engine;
+    // A prompt longer than a step allows is counted at its end: until then, what the steps since may have taken in of it.
+    const begun = (steps - this.#promptStep) * this.#maxNumBatchedTokens;
+    const prompts = this.#tally.walkPrompts({ requests: runningRequests, promptTokens: promptTokens + begun - finishedPromptTokens });
+    const made = newTokens - finishedScored - finished.decode;
+    return { ...prompts, decode: Math.min(open.decode, Math.max(0, made)) };
   }
+}
+
+function isWork(work: Work): boolean {
+  return WORK_UNITS.some((unit) => work[unit] > 0);
 }
 
 function mergePairs(intervals: readonly WorkInterval[]): WorkInterval[] {

@@ -1,7 +1,7 @@
 // Which requests are final and what work is still open. Invariant: a request counts once, whatever is reported twice.
 import type { RequestIndex } from '@assay/protocol';
 import { AnswerLengths, type RunningAnswers } from './answer-lengths.ts';
-import type { Work } from './rates.ts';
+import { NO_WORK, type Work } from './rates.ts';
 import { allRows, expectedNewTokens, type ExpectedNewTokens, GENERATE } from './request-lengths.ts';
 
 export interface FinishedTokens {
@@ -17,15 +17,13 @@ export interface TallyInput {
   finalRows: Iterable<number>;
 }
 
-const noWork = (): Work => ({ request: 0, scored: 0, prefill: 0, decode: 0 });
-
 export class WorkTally {
   /** Work of requests without a final result, as expected. */
-  readonly open: Work = noWork();
+  readonly open: Work = { ...NO_WORK };
   /** Work of requests that became final in this start, as it was. */
-  readonly finished: Work = noWork();
+  readonly finished: Work = { ...NO_WORK };
   /** Work of requests that were final before. */
-  readonly before: Work = noWork();
+  readonly before: Work = { ...NO_WORK };
   finalRequests = 0;
   openGenerations = 0;
   finishedScored = 0;
@@ -37,7 +35,9 @@ export class WorkTally {
   readonly #answers = new AnswerLengths();
   /** Open generations and their expected new tokens, by task. */
   readonly #openByTask = new Map<number, { requests: number; newTokens: number }>();
-  readonly #prompts = { tokens: 0, cached: 0 };
+  /** Of generations, the cached part by what turned out. */
+  readonly #cache = { tokens: 0, cachedTokens: 0, pairs: 0, cachedPairs: 0 };
+  #openPairs = 0;
   readonly #order: Uint32Array;
   /** Every row before this place of the order is final. */
   #firstOpen = 0;
@@ -65,33 +65,43 @@ export class WorkTally {
     const expected = this.#expected[row]!;
     const made = newTokens ?? expected;
     const prompt = this.#promptTokens(row);
+    const cached = Math.min(prompt, cachedTokens);
     this.finished.decode += made - expected;
-    this.finished.prefill -= Math.min(prompt, cachedTokens);
-    this.#prompts.tokens += prompt;
-    this.#prompts.cached += Math.min(prompt, cachedTokens);
+    this.finished.prefill -= cached;
+    this.finished.attention -= countPairs(cached);
+    this.#cache.tokens += prompt;
+    this.#cache.cachedTokens += cached;
+    this.#cache.pairs += countPairs(prompt);
+    this.#cache.cachedPairs += countPairs(cached);
     this.#answers.finish(this.#index.columns.task[row]!, made, expected);
   }
 
   /** Open work with answer lengths and cache hits as they have turned out. */
   expectOpen(running: RunningAnswers): Work {
-    const { tokens, cached } = this.#prompts;
+    const { tokens, cachedTokens, pairs, cachedPairs } = this.#cache;
     let decode = 0;
     for (const [task, open] of this.#openByTask) decode += this.#answers.expect(task, open, running);
-    return { ...this.open, prefill: this.open.prefill * (tokens > 0 ? 1 - cached / tokens : 1), decode };
+    if (cachedTokens === 0) return { ...this.open, decode };
+    const { prefill, attention } = this.open;
+    return { ...this.open, prefill: prefill * (1 - cachedTokens / tokens), attention: attention - (this.#openPairs * cachedPairs) / pairs, decode };
   }
 
-  /** Prompt tokens of the first `count` open generations in the order: those which are running. */
-  promptTokensOfNext(count: number): number {
+  /** The prompts of the first `requests` open requests in the order, which are those that run, as far as `promptTokens` go. */
+  walkPrompts({ requests, promptTokens }: { requests: number; promptTokens: number }): Work {
     while (this.#firstOpen < this.#order.length && this.#isFinal[this.#order[this.#firstOpen]!]) this.#firstOpen += 1;
-    let tokens = 0;
-    let left = count;
-    for (let place = this.#firstOpen; place < this.#order.length && left > 0; place += 1) {
+    const work = { ...NO_WORK };
+    let tokensLeft = promptTokens;
+    let requestsLeft = requests;
+    for (let place = this.#firstOpen; place < this.#order.length && tokensLeft > 0 && requestsLeft > 0; place += 1) {
       const row = this.#order[place]!;
-      if (this.#isFinal[row] || !this.#isGenerate(row)) continue;
-      tokens += this.#promptTokens(row);
-      left -= 1;
+      if (this.#isFinal[row]) continue;
+      const tokens = Math.min(tokensLeft, this.#promptTokens(row));
+      work[this.#isGenerate(row) ? 'prefill' : 'scored'] += tokens;
+      work.attention += countPairs(tokens);
+      tokensLeft -= tokens;
+      requestsLeft -= 1;
     }
-    return tokens;
+    return work;
   }
 
   #close(row: number): boolean {
@@ -105,6 +115,7 @@ export class WorkTally {
   #add(work: Work, row: number, sign: 1 | -1): void {
     const prompt = this.#promptTokens(row);
     work.request += sign;
+    work.attention += sign * countPairs(prompt);
     if (!this.#isGenerate(row)) {
       work.scored += sign * prompt;
       return;
@@ -113,6 +124,7 @@ export class WorkTally {
     work.decode += sign * this.#expected[row]!;
     if (work !== this.open) return;
     this.openGenerations += sign;
+    this.#openPairs += sign * countPairs(prompt);
     const task = this.#index.columns.task[row]!;
     const ofTask = this.#openByTask.get(task) ?? { requests: 0, newTokens: 0 };
     ofTask.requests += sign;
@@ -127,4 +139,9 @@ export class WorkTally {
   #promptTokens(row: number): number {
     return this.#index.columns.contextTokens[row]! + this.#index.columns.continuationTokens[row]!;
   }
+}
+
+/** Each token of a prompt attends to those before it. */
+function countPairs(tokens: number): number {
+  return tokens ** 2 / 2;
 }

@@ -54,7 +54,7 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     onRung: (plan: Plan, why: string) => {
       showWarning(context, `out of memory in mid-run (${why}); going on with a smaller plan`);
       context.metrics.set('assay_plan_rung', input.tried.length - 1);
-      void writePlan(context, plan, input.tried.length - 1);
+      writePlan(context, plan, input.tried.length - 1).catch((thrown: unknown) => agent.fail(thrown));
     },
   };
   const agent: Agent = new Agent({

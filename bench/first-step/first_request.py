@@ -1,6 +1,6 @@
 """lm_eval's own command, ended when it hands its first request to vLLM; writes that moment to stdout, in Unix seconds.
 
-Usage: python bench/first-step/peer.py run --model vllm …        everything after the file's name is lm_eval's
+Usage: python bench/first-step/first_request.py run --model vllm …        everything after the file's name is lm_eval's
 The patched method is the only difference; the engine runs in a process of its own, as it does for lm_eval's users.
 """
 
