@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { SourceFile } from '../support/source-tree.ts';
 
-export interface Import {
+interface Import {
   from: string;
   specifier: string;
   /** Erased at run time. */

@@ -1,10 +1,11 @@
 // kill -9 at random moments of the engine workers, of Redis and of `assay run` itself, in a run of many shards. Nothing may be
 // lost, nothing run twice that had a final result, and nothing left. ASSAY_CHAOS_SEED repeats another sequence.
+import { foldEvents } from '@assay/store';
 import { expect, test } from 'vitest';
 import { AssayWorld, demoModel, type Ended, killQuietly, type Started } from '../support/assay-world.ts';
 import { findChildren } from '../support/process-table.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
-import { listRowsByEpoch, listUnfinished, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { listEvents, listRowsByEpoch, listUnfinished, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { sleep } from '../support/wait-until.ts';
 
@@ -16,7 +17,7 @@ const MIN_KILLS = 20;
 
 const SETTINGS = {
   model: 'simulated',
-  model_args: { pretrained: demoModel, max_model_len: 4096, seconds_per_token: 0.0003, max_num_seqs: 8, max_num_batched_tokens: 512 },
+  model_args: { pretrained: demoModel, max_model_len: 4096, seconds_per_token: 0.0007, max_num_seqs: 8, max_num_batched_tokens: 512 },
   tasks: ['assay_demo'],
   include_path: `${cloneDir}/tasks`,
   plan: { data: 2 },
@@ -32,25 +33,24 @@ function strike(kind: Kind, run: Started, random: SeededRandom): boolean {
   return found.length > 0 && killQuietly(random.pick(found), 'SIGKILL');
 }
 
-/** When a start is disturbed: while it renders, in the middle of its work, or while it scores and seals. */
+/** When a start is disturbed: before it works, in the middle of its work, or while it scores and seals. */
 const MOMENTS = {
-  early: { kills: 0, mostMs: 4_000, wait: async () => undefined },
-  working: { kills: KILLS_PER_START, mostMs: 1_500, wait: (run: Started, dir: string, epoch: number) => waitForState(run, { dir, epoch, state: 'running' }) },
-  scoring: { kills: 0, mostMs: 500, wait: (run: Started, dir: string, epoch: number) => waitForState(run, { dir, epoch, state: 'scoring' }) },
+  early: { state: undefined, kills: 0, mostMs: 4_000 },
+  working: { state: 'running', kills: KILLS_PER_START, mostMs: 1_200 },
+  scoring: { state: 'scoring', kills: 0, mostMs: 500 },
 } as const;
-const STARTS: (keyof typeof MOMENTS)[] = ['working', 'early', 'working', 'working', 'working', 'working', 'scoring'];
-
-async function waitForState(run: Started, { dir, epoch, state }: { dir: string; epoch: number; state: string }): Promise<void> {
-  await waitForEvent(run, dir, 'state_changed', (event) => event.epoch === epoch && event.to === state).catch(() => undefined);
-}
+const STARTS = ['working', 'early', 'working', 'working', 'working', 'working', 'scoring'] as const;
 
 /** One start: kills of engines and Redis at random, then one of the run itself. */
-async function disturb(run: Started, dir: string, { random, kills, epoch }: { random: SeededRandom; kills: Kills; epoch: number }): Promise<Ended> {
-  const moment = MOMENTS[STARTS[epoch - 1] ?? 'working'];
-  await moment.wait(run, dir, epoch);
-  const kinds: Kind[] = [...Array.from({ length: moment.kills }, () => random.pick<Kind>(['engine', 'redis'])), 'run'];
+async function disturb({ world, command, dir }: { world: AssayWorld; command: string[]; dir: string }, moment: keyof typeof MOMENTS, { random, kills }: { random: SeededRandom; kills: Kills }): Promise<Ended> {
+  const { state, kills: before, mostMs } = MOMENTS[moment];
+  // A start that was killed at once has begun no epoch.
+  const { epoch } = foldEvents(await listEvents(dir));
+  const run = world.start(command);
+  if (state) await waitForEvent(run, dir, 'state_changed', (event) => event.epoch > epoch && event.to === state);
+  const kinds: Kind[] = [...Array.from({ length: before }, () => random.pick<Kind>(['engine', 'redis'])), 'run'];
   for (const kind of kinds) {
-    await sleep(random.between(100, moment.mostMs));
+    await sleep(random.between(100, mostMs));
     if (run.isOver()) break;
     if (strike(kind, run, random)) kills[kind] += 1;
   }
@@ -68,18 +68,18 @@ test(`at least ${MIN_KILLS} random kills lose nothing, repeat nothing and leave 
     expect(await world.run(['run', '--config', config, '--output_path', calm])).toMatchObject({ exitCode: 0 });
     const command = ['run', '--config', config, '--output_path', dir];
     const ends: Ended[] = [];
-    for (let epoch = 1; epoch <= STARTS.length; epoch += 1) ends.push(await disturb(world.start(command), dir, { random, kills, epoch }));
+    for (const moment of STARTS) ends.push(await disturb({ world, command, dir }, moment, { random, kills }));
     const last = await world.run(command);
     expect(last, last.stderr).toMatchObject({ exitCode: 0 });
 
     const { index, ledger } = await readRecord(dir);
     const total = kills.engine + kills.redis + kills.run;
-    const gaveUp = ends.filter(({ signal }) => signal !== 'SIGKILL').length;
-    console.log(`seed ${SEED}: ${total} kills (${kills.engine} engine, ${kills.redis} Redis, ${kills.run} assay run) in ${ends.length + 1} starts, ${gaveUp} of which gave up;`
+    const others = ends.filter(({ signal }) => signal !== 'SIGKILL').map(({ exitCode }) => exitCode);
+    console.log(`seed ${SEED}: ${total} kills (${kills.engine} engine, ${kills.redis} Redis, ${kills.run} assay run) in ${ends.length + 1} starts${others.length > 0 ? `, some ended by themselves: ${others}` : ''};`
       + ` ${index.count} requests, ${ledger.finalCount} final, ${ledger.duplicates} duplicates, ${ledger.tornLines} torn lines; ${Math.round((Date.now() - startedAtMs) / 1000)} s`);
     expect(total).toBeGreaterThanOrEqual(MIN_KILLS);
     for (const count of Object.values(kills)) expect(count).toBeGreaterThan(0);
-    // A start ends by its kill, or because what was killed cannot be replaced in that start: then the same command goes on.
+    // A start ends by its kill, or because what was killed can't be replaced in that start (4): then the same command goes on.
     for (const end of ends) expect(end.signal ?? end.exitCode, end.stderr).toEqual(expect.toBeOneOf(['SIGKILL', 0, 4]));
     await expectSameResults({ calm, dir });
     expect([...(await world.findLeftovers()), ...listUnfinished(dir)]).toEqual([]);

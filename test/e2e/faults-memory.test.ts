@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { buildRunPaths } from '@assay/store';
 import { demoModel } from '../support/assay-world.ts';
 import { requireOrSkip } from '../support/requirements.ts';
-import { readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { readRecord, requireManifest, waitForEvent, waitForNextShard } from '../support/run-record.ts';
 import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
@@ -73,7 +73,7 @@ testInWorld('out of memory in mid-run takes a rung, and a start that is killed a
   });
   const run = world.start(command);
   await waitForEvent(run, dir, 'rung_taken', ({ shard }) => shard !== undefined);
-  await waitForEvent(run, dir, 'shard_done');
+  await waitForNextShard(run, dir);
   run.kill('SIGKILL');
   await run.ended;
 

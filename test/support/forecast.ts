@@ -4,7 +4,7 @@ import { type Scrape, sumSeries } from './scrape.ts';
 /** "once a fifth is done". */
 const SETTLED_SHARE = 0.2;
 
-export interface Forecast {
+interface Forecast {
   /** Forecasts given once a fifth of the request phase was over. */
   told: number;
   /** Largest error of those, as a share of the request phase. */

@@ -1,6 +1,6 @@
 // A logger that keeps what it is told.
 
-export interface LogLine {
+interface LogLine {
   level: 'debug' | 'info' | 'warn' | 'error';
   fields: object;
   message: string;

@@ -17,7 +17,7 @@ export interface TestRedis {
   start(): Promise<void>;
 }
 
-export interface TestRedisOptions {
+interface TestRedisOptions {
   /** Further settings, such as {maxmemory: '8mb'}. */
   settings?: Record<string, string>;
   /** Keeps its keys over a restart. */

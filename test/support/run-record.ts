@@ -38,7 +38,7 @@ function nameShard(event: LoggedEvent): string {
   return event.type === 'shard_done' ? formatAttempt(event) : '';
 }
 
-export interface RunRecord {
+interface RunRecord {
   index: RequestIndex;
   ledger: ResultLedger;
   /** Accepted final results by row. */

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { buildRunPaths } from '@assay/store';
 
 /** A line of samples_*.jsonl. Metrics stand beside these keys. */
-export interface Sample extends Record<string, unknown> {
+interface Sample extends Record<string, unknown> {
   doc_id: number;
   filter: string;
   metrics: string[];
   resps: unknown[][];
 }
 
-export type TaskResults = Record<string, unknown>;
+type TaskResults = Record<string, unknown>;
 
 export interface ScoreFiles {
   resultsFile: string;

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-export interface HomeEnvironment {
+interface HomeEnvironment {
   schema: number;
   python: string;
   demoModel: string;

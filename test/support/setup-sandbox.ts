@@ -8,14 +8,14 @@ import { findProcesses } from './process-table.ts';
 import { listFiles } from './source-tree.ts';
 import { waitUntil } from './wait-until.ts';
 
-export interface Finished {
+interface Finished {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   output: string;
   durationMs: number;
 }
 
-export interface Started {
+interface Started {
   pid: number;
   /** What it has printed so far. */
   output: () => string;

@@ -4,7 +4,7 @@ import { AssayWorld, demoModel } from './assay-world.ts';
 import { cloneDir } from './requirements.ts';
 
 /** See apps/worker/assay_worker/engines/faults.py. */
-export interface Fault {
+interface Fault {
   at: 'load' | 'add' | 'row';
   row?: number;
   do: 'exit' | 'kill' | 'hang' | 'sleep' | 'spawn' | 'print' | 'stderr' | 'raise' | 'oom' | 'refuse' | 'swallow';
@@ -13,7 +13,7 @@ export interface Fault {
   [detail: string]: unknown;
 }
 
-export interface Simulated {
+interface Simulated {
   tasks?: string[];
   faults?: Fault[];
   /** Further arguments of the engine. */

@@ -5,7 +5,7 @@ import type { Surroundings } from './surroundings.ts';
 /** Adds arguments and action to a command; the action's return value is the exit code. */
 export type DefineCommand = (command: Command, around: Surroundings, finish: (exitCode: number) => void) => void;
 
-export interface CommandEntry {
+interface CommandEntry {
   summary: string;
   load(): Promise<{ define: DefineCommand }>;
 }

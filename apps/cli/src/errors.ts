@@ -12,7 +12,7 @@ export function reportError(thrown: unknown, { argv, stdout, stderr, env }: Surr
   return error.exitCode;
 }
 
-export interface ErrorReport {
+interface ErrorReport {
   code: string;
   kind: string;
   what: string;
@@ -20,7 +20,7 @@ export interface ErrorReport {
   details: Record<string, string | number>;
 }
 
-export function describeError(error: AssayError): ErrorReport {
+function describeError(error: AssayError): ErrorReport {
   const { code, kind, message, remedy, details } = error;
   return { code, kind, what: redactText(message), remedy: redactText(remedy), details: redactSecrets(details) };
 }

@@ -49,7 +49,7 @@ async function dispatch(argv: string[], around: Surroundings): Promise<number> {
 }
 
 /** The whole command with the summaries of all subcommands; `wanted` alone gets its arguments, later. */
-export async function buildProgram(wanted: string | undefined, around: Surroundings): Promise<Command> {
+async function buildProgram(wanted: string | undefined, around: Surroundings): Promise<Command> {
   const program = new Command('assay');
   const needsVersion = wanted === '--version' || wanted === '-V';
   program.description('Queues, plans, runs and records LLM evaluations so that every score can be reproduced or explained.');

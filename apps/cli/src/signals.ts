@@ -1,11 +1,9 @@
 // Ctrl-C: the first drains (what is in the engines is finished), the second stops now. SIGTERM counts as Ctrl-C. Both leave a
 // run that resumes, and both end with 130.
 
-export interface RunSignals {
+interface Interrupts {
   drain: AbortSignal;
   stop: AbortSignal;
-  /** True once a signal came. */
-  isInterrupted(): boolean;
   /** Takes the handlers away again. */
   release(): void;
 }
@@ -13,7 +11,7 @@ export interface RunSignals {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `tell` gets one line per signal, for people. */
-export function listenForInterrupts(source: NodeJS.EventEmitter, tell: (text: string) => void): RunSignals {
+export function listenForInterrupts(source: NodeJS.EventEmitter, tell: (text: string) => void): Interrupts {
   const drain = new AbortController();
   const stop = new AbortController();
   const onSignal = (signal: string): void => {
@@ -29,7 +27,6 @@ export function listenForInterrupts(source: NodeJS.EventEmitter, tell: (text: st
   return {
     drain: drain.signal,
     stop: stop.signal,
-    isInterrupted: () => drain.signal.aborted,
     release: () => { for (const signal of SIGNALS) source.off(signal, onSignal); },
   };
 }

@@ -63,7 +63,7 @@ def test_groups_ascend_with_the_ids_and_heads_are_shared(seed: int, tmp_path: Pa
     for (begin, end), contexts in zip(ranges, tasks, strict=True):
         if len({tuple(one) for one in contexts}) > 1 and len(contexts[0]) >= 40:
             assert all(heads[begin:end])
-    table.close_tokens().close()
+    table.flush_tokens().close()
 
 
 def test_a_head_is_found_although_one_context_lacks_it(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_head_is_found_although_one_context_lacks_it(tmp_path: Path) -> None:
         table.add(0, ordinal, 0, Prompt("loglikelihood", context, [7], 1), 1)
     number_prefixes(table, [(0, 41)])
     assert table.read_column("headTokens").tolist() == [50] * 40 + [0]
-    table.close_tokens().close()
+    table.flush_tokens().close()
 
 
 def test_files_read_back_as_they_were_written(tmp_path: Path) -> None:

@@ -1,10 +1,14 @@
 // Byte sizes as people write them. GB is 10^9 and GiB is 2^30, always.
 import { AssayError } from './errors.ts';
 
+export const KIB = 2 ** 10;
+export const MIB = 2 ** 20;
+export const GIB = 2 ** 30;
+
 const UNITS = new Map(Object.entries({
   b: 1,
   kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12,
-  kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40,
+  kib: KIB, mib: MIB, gib: GIB, tib: 2 ** 40,
 }));
 
 /** Parses "5GiB", "1.5 GB" or a plain number of bytes. Throws CONFIG_VALUE otherwise. */

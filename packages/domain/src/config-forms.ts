@@ -30,7 +30,7 @@ export interface ConfigKey {
 }
 
 /** JSON Schema of a configuration as people write it. */
-export function buildConfigJsonSchema(): Record<string, unknown> {
+function buildConfigJsonSchema(): Record<string, unknown> {
   return z.toJSONSchema(runConfigSchema, { io: 'input', unrepresentable: 'any' });
 }
 

@@ -25,7 +25,7 @@ const templateName = z.string().min(1).refine((name) => !/^(true|false)$/i.test(
 });
 
 /** How a model lies on the devices; every field may be left to the planner. */
-export const planRequestSchema = z.strictObject({
+const planRequestSchema = z.strictObject({
   data: z.int().positive().optional().describe('replicas of the model, each in a process of its own'),
   tensor: z.int().positive().optional().describe('tensor-parallel ranks of one replica'),
   pipeline: z.int().positive().optional().describe('pipeline stages of one replica'),
@@ -33,12 +33,12 @@ export const planRequestSchema = z.strictObject({
   max_num_batched_tokens: z.int().positive().optional().describe('tokens in one engine step'),
 });
 
-export const limitsSchema = z.strictObject({
+const limitsSchema = z.strictObject({
   memory: bytes.optional().describe('memory of each engine worker, such as 5GiB'),
   kind: z.enum(['address_space', 'cgroup']).optional().describe('how the limit is enforced; address_space is the default on CPU'),
 });
 
-export const seedsSchema = z.strictObject({
+const seedsSchema = z.strictObject({
   python: z.int(),
   numpy: z.int().min(0).max(2 ** 32 - 1),
   torch: z.int(),

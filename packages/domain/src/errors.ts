@@ -1,6 +1,6 @@
 // The one table of things that can go wrong. docs/errors.md is tested against it in both directions.
 
-export type ErrorKind = 'usage' | 'environment' | 'run' | 'gate' | 'bug' | 'interrupted';
+type ErrorKind = 'usage' | 'environment' | 'run' | 'gate' | 'bug' | 'interrupted';
 
 /** Process exit codes; the meaning of each is stated in docs/errors.md. */
 export const EXIT_CODES = {
@@ -14,7 +14,7 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
-export interface ErrorEntry {
+interface ErrorEntry {
   kind: ErrorKind;
   /** First line: what happened. `{name}` is filled from the error's details. */
   what: string;
@@ -80,7 +80,7 @@ export const ERRORS = define({
 });
 
 export type ErrorCode = keyof typeof ERRORS;
-export type ErrorDetails = Record<string, string | number>;
+type ErrorDetails = Record<string, string | number>;
 
 /** Thrown for everything that is not an expected outcome. Prints as two lines: what happened, what to do. */
 export class AssayError extends Error {

@@ -1,11 +1,13 @@
 // The nouns of the system and the tables everything else obeys.
-export * from './bytes.ts';
-export * from './config-forms.ts';
-export * from './config.ts';
-export * from './errors.ts';
-export * from './ids.ts';
-export * from './nearest.ts';
-export * from './outcomes.ts';
-export * from './requests.ts';
-export * from './secrets.ts';
-export * from './states.ts';
+export { formatBytes, GIB, KIB, MIB } from './bytes.ts';
+export { type ConfigKey, describeFormAt, listConfigKeys } from './config-forms.ts';
+export { type Determinism, effectiveDeterminism, type PlanRequest, type RunConfig, runConfigSchema } from './config.ts';
+export { AssayError, type ErrorCode, ERRORS, EXIT_CODES, toAssayError } from './errors.ts';
+export { buildShardId, type ShardId } from './ids.ts';
+export { findNearest, suggestNearest } from './nearest.ts';
+export { hasAnswer, isFinal, type Outcome, OUTCOME_NAMES, OUTCOMES } from './outcomes.ts';
+export { REQUEST_KINDS, type RequestKind, type RequestShape } from './requests.ts';
+export { redactCommand, redactSecrets, redactText } from './secrets.ts';
+export {
+  canMove, isEndState, moveState, RUN_STATES, type RunState, SHARD_STATES, type ShardState, STATE_TABLES, WORKER_STATES, type WorkerState,
+} from './states.ts';

@@ -20,8 +20,3 @@ export interface RequestShape {
   head: number;
   headTokens: number;
 }
-
-/** Tokens the engine must hold when the request is at its longest. */
-export function longestTokens(request: Pick<RequestShape, 'contextTokens' | 'continuationTokens' | 'newTokenBudget'>): number {
-  return request.contextTokens + request.continuationTokens + request.newTokenBudget;
-}

@@ -1,6 +1,6 @@
 // What must never be written down: keys that name a secret, and texts that look like one. Everything recorded passes here.
 
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 
 /** Words of a key that make its value a secret, wherever they stand in it. */
 const SECRET_WORDS = new Set([

@@ -2,7 +2,7 @@
 // Intervals are half-open; at any moment the engine is computing or exactly one cause is in force.
 
 export const IDLE_CAUSES = ['render', 'load', 'queue', 'score'] as const;
-export type IdleCause = (typeof IDLE_CAUSES)[number];
+type IdleCause = (typeof IDLE_CAUSES)[number];
 
 export interface IdleShare {
   wallSeconds: number;

@@ -1,11 +1,11 @@
 // Composes the manifest's sections from what the stages left: events, replies of the workers, files. Effective values come
 // from the engine's own words; nothing here echoes the configuration except under `asked` and `config`.
-import type { RunConfig } from '@assay/domain';
-import { type Plan } from '@assay/planner';
+import { MIB, type RunConfig } from '@assay/domain';
+import type { Plan } from '@assay/planner';
 import type { Loaded, ManifestInput, Rendered } from '@assay/protocol';
 import { digestOf, type ResultLedger, type RunHistory, sumRequestPhases } from '@assay/store';
 import type { Hello } from '@assay/workers';
-import type { ModelFiles } from './preflight/index.ts';
+import type { ModelFiles } from './preflight/model-files.ts';
 import type { ProbeReport } from './stages/probe-report.ts';
 import type { Scorer } from './stages/score.ts';
 
@@ -24,7 +24,6 @@ interface Effective {
   };
 }
 
-const MIB = 2 ** 20;
 /** Variables that follow from the layout, or name a place of this machine: a run resumes on other devices. */
 const LAYOUT_VARIABLES = /^(OMP_NUM_THREADS|VLLM_CPU_(KVCACHE_SPACE|OMP_THREADS_BIND)|ASSAY_CPU_AFFINITY|CUDA_VISIBLE_DEVICES|NVIDIA_\w+|LD_PRELOAD)$/;
 

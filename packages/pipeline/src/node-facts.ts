@@ -3,10 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
 import { promisify } from 'node:util';
+import { KIB, MIB } from '@assay/domain';
 import type { GpuFacts, NodeFacts } from '@assay/planner';
 
-const KIB = 1024;
-const MIB = 2 ** 20;
 const QUERY_TIMEOUT_MS = 20_000;
 
 export async function readNodeFacts(env: Readonly<Record<string, string | undefined>>): Promise<NodeFacts> {

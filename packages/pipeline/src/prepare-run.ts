@@ -1,14 +1,14 @@
 // What comes before the first process: the checks that need none, the run directory with its lock, log, metrics and events.
-import { join } from 'node:path';
 import { AssayError, effectiveDeterminism } from '@assay/domain';
 import { type ModelFacts, type NodeFacts, parseModelFacts } from '@assay/planner';
 import {
-  type AssayEnvironment, type CodeVersion, openEventLog, openRunDirectory, type RunPaths, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
+  type AssayEnvironment, type CodeVersion, openEventLog, openRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
 } from '@assay/store';
-import { createLogger, createMetrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
+import { createLogger, Metrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
 import type { IdleClock } from './idle-clock.ts';
 import { readNodeFacts } from './node-facts.ts';
-import { checkModel, checkOutput, type ModelFiles } from './preflight/index.ts';
+import { checkModel, type ModelFiles } from './preflight/model-files.ts';
+import { checkOutput } from './preflight/output-path.ts';
 import { countIdle, enterState, type RunContext } from './run-context.ts';
 import type { RunInput } from './run-input.ts';
 import { WorkerCensus } from './worker-census.ts';
@@ -41,7 +41,7 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
   const home = resolveHome(env);
   const environment = readEnvironment(home, env);
   if (!environment) throw new AssayError('PYTHON_MISSING', { problem: `${home} has no environment.json` });
-  const metrics = createMetrics(code);
+  const metrics = new Metrics(code);
   const server = config.metrics ? await serveMetrics(metrics, parseListenAddress(config.metrics)) : undefined;
   const run = await openRunDirectory({ outputPath: config.output_path, cwd, model: model.name, settings: selectRunSettings(config), now: new Date() })
     .catch(async (thrown: unknown) => {
@@ -100,9 +100,4 @@ async function closeRun({ context, server, deadline }: Closing): Promise<void> {
   await server?.close();
   await context.events.close();
   context.run.close();
-}
-
-/** The log of one worker of this run. */
-export function logFileOf(paths: RunPaths, worker: string): string {
-  return join(paths.logsDir, `${worker}.log`);
 }

@@ -1,7 +1,6 @@
-import { appendFileSync } from 'node:fs'; // ETATRACE
 // Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
 import { OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
-import { type EngineCounters, HeartbeatSums, RunProgressModel } from '@assay/planner';
+import { type EngineCounters, HeartbeatSums, type Plan, RunProgressModel, weighWork } from '@assay/planner';
 import type { RequestIndex, Result } from '@assay/protocol';
 import type { ResultLedger } from '@assay/store';
 import type { EnginePool } from './agent/engine-pool.ts';
@@ -19,7 +18,7 @@ export interface ProgressParts {
   order: Uint32Array;
   /** When the oldest shard that is leased or running was leased. */
   oldestLeaseAtMs(): number | undefined;
-  maxNumBatchedTokens: number;
+  plan: Plan;
 }
 
 export class ProgressReporter {
@@ -29,7 +28,7 @@ export class ProgressReporter {
   readonly #sums = new HeartbeatSums();
   /** What the engines had counted before the first request: the probe's steps. */
   #counted: EngineCounters = this.#sums.counters();
-  #f: unknown[] = []; // ETATRACE
+  #hasReported = false;
   #startedAtMs = 0;
   #firstStepAt: number | undefined;
   #lastResultAtMs = 0;
@@ -38,9 +37,9 @@ export class ProgressReporter {
   constructor(context: RunContext, parts: ProgressParts) {
     this.#context = context;
     this.#parts = parts;
-    const { index, results, order, maxNumBatchedTokens } = parts;
+    const { index, results, order, plan } = parts;
     const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
-    this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens });
+    this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens: plan.maxNumBatchedTokens, priorRates: weighWork(plan.facts) });
     const counts = REQUEST_KINDS.map((_, number) => index.columns.kind.reduce((sum, kind) => sum + Number(kind === number), 0));
     REQUEST_KINDS.forEach((kind, number) => context.metrics.set('assay_requests_planned', counts[number] ?? 0, { kind }));
     // What earlier starts stored shows also where nothing is left to run.
@@ -58,7 +57,6 @@ export class ProgressReporter {
   note(stored: readonly Result[], atMs: number): void {
     this.#lastResultAtMs = atMs;
     for (const { row, outcome, newTokens, cachedTokens } of stored) {
-      if (process.env.ETA_TRACE) this.#f.push([row, newTokens, cachedTokens]); // ETATRACE
       if (this.#parts.results.isFinal(row)) this.#model.finish(row, { newTokens, cachedTokens });
       this.#context.metrics.add('assay_results_total', 1, { outcome });
     }
@@ -85,9 +83,12 @@ export class ProgressReporter {
     const beats = pool.replicas.map(({ handle }) => handle.lastHeartbeat).filter((beat) => beat !== undefined);
     const sum = (pick: (beat: (typeof beats)[number]) => number) => beats.reduce((total, beat) => total + pick(beat), 0);
     const atSeconds = (Date.now() - this.#startedAtMs) / 1000;
+    const { steps } = this.#countSinceStart();
+    // A beat may be a second old: the phase's first one still brings steps of the probe.
+    if (!this.#hasReported) this.#counted.steps += steps;
+    this.#hasReported = true;
     this.#model.observe({ atSeconds, ...this.#countSinceStart() });
     const remaining = this.#model.estimate(atSeconds);
-    if (process.env.ETA_TRACE) appendFileSync(process.env.ETA_TRACE, JSON.stringify({ atSeconds, c: this.#countSinceStart(), f: this.#f.splice(0), remaining }) + '\n'); // ETATRACE
     this.#context.ui.onProgress({
       finalRequests: results.finalCount,
       totalRequests: results.index.count,

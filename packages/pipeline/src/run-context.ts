@@ -55,17 +55,15 @@ export function countIdle({ idle, metrics }: Pick<RunContext, 'idle' | 'metrics'
 }
 
 /** Shows a warning about this start alone; it is counted, and kept by the log. */
-export function showWarning({ log, metrics, ui }: RunContext, message: string): void {
+export function showWarning({ log, metrics, ui }: RunContext, message: string, fields: object = {}): void {
   ui.onWarning(message);
-  log.warn(message);
+  log.warn(fields, message);
   metrics.add('assay_warnings_total', 1);
 }
 
 /** A warning about the run: shown, counted, logged, and in the events for the manifest. */
 export async function warn(context: RunContext, code: string, message: string): Promise<void> {
   const isKnown = context.events.history.warnings.some((warning) => warning.code === code && warning.message === message);
-  context.ui.onWarning(message);
-  context.log.warn({ code }, message);
-  context.metrics.add('assay_warnings_total', 1);
+  showWarning(context, message, { code });
   if (!isKnown) await context.events.append({ type: 'warning', epoch: context.epoch, code, message });
 }

@@ -2,7 +2,7 @@
 import type { RunConfig } from '@assay/domain';
 import type { RunObserver } from './observer.ts';
 
-export interface RunSignals {
+interface RunSignals {
   /** First Ctrl-C: finish what is in the engines. */
   drain: AbortSignal;
   /** Second Ctrl-C: stop now. */

@@ -3,10 +3,11 @@ import { AssayError, toAssayError } from '@assay/domain';
 import { engineArgsOf, engineEnvOf, layOutDevices, type Plan, readPlanWishes } from '@assay/planner';
 import type { Loaded } from '@assay/protocol';
 import { createShardQueue, type RedisServer, resolveRedis, type ShardQueue } from '@assay/queue';
+import { workerLogFile } from '@assay/store';
 import { spawnServer, spawnWorker, watchProgress, type WorkerHandle, type WorkerMove } from '@assay/workers';
 import { EnginePool, type Replica } from './agent/engine-pool.ts';
 import { HarnessWorker, WORKER_PATH } from './harness-worker.ts';
-import { logFileOf, type Prepared } from './prepare-run.ts';
+import type { Prepared } from './prepare-run.ts';
 import { type RunContext, showWarning } from './run-context.ts';
 import type { Dispatcher } from './stages/dispatch.ts';
 
@@ -72,7 +73,7 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
 export function startHarness(prepared: Prepared): HarnessWorker {
   const { home, log, metrics, python, run } = prepared.context;
   const harness = new HarnessWorker({
-    python, log, logFile: logFileOf(run.paths, 'harness'), env: { ASSAY_HOME: home },
+    python, log, logFile: workerLogFile(run.dir, 'harness'), env: { ASSAY_HOME: home },
     onEvent: (event) => { if (event.type === 'heartbeat') metrics.set('assay_worker_peak_bytes', event.peakBytes, { role: 'harness' }); },
     onState: (move) => noteMove(prepared, harness.handle, move),
   });
@@ -101,7 +102,7 @@ function spawnEngine(prepared: Prepared, { number, layout, onResults }: EngineSp
   const name = `engine-${number}`;
   const cpus = layout?.cpuSets[number];
   const handle: WorkerHandle = spawnWorker({
-    role: 'engine', name, python, pythonPath: WORKER_PATH, logFile: logFileOf(run.paths, name), log,
+    role: 'engine', name, python, pythonPath: WORKER_PATH, logFile: workerLogFile(run.dir, name), log,
     env: { ASSAY_HOME: home, ASSAY_ENGINE: config.model, ...(layout ? { OMP_NUM_THREADS: String(layout.threadsPerWorker) } : {}) },
     ...(cpus ? { cpus } : {}),
     onEvent: (event) => { if (event.type === 'results') onResults(event); },
@@ -139,7 +140,7 @@ async function startQueue(
 ): Promise<{ redis: RedisServer; queue: ShardQueue }> {
   const { home, log, python, run } = context;
   const redis = await resolveRedis({
-    env, home, embeddedServer, log, logFile: logFileOf(run.paths, 'redis'),
+    env, home, embeddedServer, log, logFile: workerLogFile(run.dir, 'redis'),
     spawn: ({ command, logFile }) => spawnServer({ python, command, logFile }),
     onRestart: (how) => {
       showWarning(context, `Redis ended (${how}) and was started again; nothing is lost`);

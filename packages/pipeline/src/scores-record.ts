@@ -1,18 +1,17 @@
 // What we add to lm_eval's results file: its own configuration keys, and ours beside them.
-import { effectiveDeterminism } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import type { RunContext } from './run-context.ts';
 import type { Scorer } from './stages/score.ts';
 import type { Rendered } from '@assay/protocol';
 
-export interface ScoresRecord {
+interface ScoresRecord {
   date: string;
   config: Record<string, unknown>;
   extra: Record<string, unknown>;
 }
 
 export function describeScores(context: RunContext, { rendered, scorer, plan, waived }: { rendered: Rendered; scorer: Scorer; plan: Plan; waived: boolean }): ScoresRecord {
-  const { config, run } = context;
+  const { config, determinism, run } = context;
   const { model_args, batch_size, gen_kwargs, limit, seed, device } = config;
   return {
     date: new Date().toISOString().replaceAll(':', '-').replace(/Z$/, ''),
@@ -22,7 +21,7 @@ export function describeScores(context: RunContext, { rendered, scorer, plan, wa
     },
     extra: {
       assay: {
-        run: run.header.id, runDir: run.dir, determinism: effectiveDeterminism(config), scoring: config.scoring, waived,
+        run: run.header.id, runDir: run.dir, determinism, scoring: config.scoring, waived,
         coverage: Object.fromEntries(rendered.tasks.map(({ task }, number) => [task, scorer.coverageOf(number)])),
       },
     },

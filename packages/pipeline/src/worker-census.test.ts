@@ -1,9 +1,9 @@
-import { createMetrics } from '@assay/telemetry';
+import { Metrics } from '@assay/telemetry';
 import { expect, test } from 'vitest';
 import { WorkerCensus } from './worker-census.ts';
 
 test('counts workers by role and state, and keeps the ended ones', async () => {
-  const metrics = createMetrics({ version: '0.1.0', commit: null });
+  const metrics = new Metrics({ version: '0.1.0', commit: null });
   const census = new WorkerCensus(metrics);
   census.noteStart('engine');
   census.noteStart('engine');

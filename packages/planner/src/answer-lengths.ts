@@ -15,6 +15,8 @@ export interface RunningAnswers {
 
 // What other tasks' answers suggest weighs as much as this many answers of the task's own.
 const PRIOR_ANSWERS = 4;
+// Before any answer has ended: most models stop well before their budget, and none goes beyond it.
+const FIRST_SHARE = 0.5;
 
 export class AnswerLengths {
   readonly #tasks = new Map<number, Answers>();
@@ -39,7 +41,8 @@ export class AnswerLengths {
   /** Tokens that `requests` unfinished answers of `task` will probably take, of the `expectedTokens` at most. */
   expect(task: number, open: { requests: number; newTokens: number }, running: RunningAnswers): number {
     const { finished, newTokens, expectedTokens } = this.#all;
-    if (newTokens === 0 || open.requests === 0) return open.newTokens;
+    if (newTokens === 0) return open.newTokens * FIRST_SHARE;
+    if (open.requests === 0) return 0;
     const correction = this.#correctForRunning(running);
     const answers = this.#tasks.get(task);
     // Of a task without answers yet: between the others' share of their budget and their length.

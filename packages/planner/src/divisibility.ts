@@ -74,7 +74,7 @@ function describeValidSizes(facts: ShapeFacts): string {
   return `Valid by its ${facts.heads} heads: tensor=${byHeads.join(', ')}${others}.`;
 }
 
-export interface Layout {
+interface Layout {
   data: number;
   tensor: number;
   pipeline: number;

@@ -1,12 +1,10 @@
 // vLLM's EngineArgs and environment for a plan. The user's model_args win over what the plan would choose, since the plan was
 // made from them; what lm_eval's backend keeps for itself never reaches the engine.
-import { AssayError } from '@assay/domain';
+import { AssayError, GIB } from '@assay/domain';
 import type { Plan } from './plan.ts';
 
-const GIB = 2 ** 30;
-
 /** Arguments of lm_eval's vLLM backend that the engine does not know, and what becomes of each. */
-export const HARNESS_MODEL_ARGS: Readonly<Record<string, string>> = {
+const HARNESS_MODEL_ARGS: Readonly<Record<string, string>> = {
   pretrained: 'the model',
   max_gen_toks: 'the budget of tasks that set none',
   add_bos_token: 'tokenisation',
@@ -31,7 +29,7 @@ const REFUSED_MODEL_ARGS: Readonly<Record<string, { reason: string; instead: str
 /** What lm_eval's backend passes where the user says nothing. */
 const DEFAULTS = { revision: null, tokenizer: null, tokenizer_mode: 'auto', tokenizer_revision: null, quantization: null, seed: 1234 } as const;
 
-export interface EngineArgsOptions {
+interface EngineArgsOptions {
   /** The model's folder or hub id, resolved. */
   model: string;
   trustRemoteCode: boolean;

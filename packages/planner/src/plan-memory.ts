@@ -1,5 +1,5 @@
 // Fits a drafted plan into memory: how much one rank may take, how large the KV cache is, and whether the batch must shrink.
-import { AssayError, formatBytes } from '@assay/domain';
+import { AssayError, formatBytes, GIB } from '@assay/domain';
 import { kvBytesOfSequence, kvBytesPerToken } from './kv-cache.ts';
 import { estimateMemory, type MemoryEstimate, type MemoryKind } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
@@ -9,7 +9,7 @@ import type { Workload } from './workload.ts';
 
 export type PlanDraft = Omit<Plan, 'kvCacheBytes' | 'minKvCacheBytes' | 'memory' | 'facts' | 'workload'>;
 
-export interface FitInput {
+interface FitInput {
   draft: PlanDraft;
   facts: ModelFacts;
   wishes: PlanWishes;
@@ -18,7 +18,6 @@ export interface FitInput {
   residualBytes: number;
 }
 
-const GIB = 2 ** 30;
 // A prediction beyond the limit by less than this is left to the probe, which measures; beyond it the batch shrinks unasked.
 const TRUSTED_EXCESS = 1.25;
 const MIN_BATCHED_TOKENS = 256;

@@ -35,7 +35,7 @@ const SOURCES: readonly WishSource[] = [
   { field: 'kvCacheBytes', modelArgs: ['kv_cache_memory_bytes'], type: 'count' },
 ];
 
-export interface WishInput {
+interface WishInput {
   plan: 'auto' | PlanRequest;
   modelArgs: Readonly<Record<string, unknown>>;
   maxBatchSize?: number | undefined;

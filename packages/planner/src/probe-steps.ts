@@ -4,7 +4,7 @@ import { REQUEST_KINDS } from '@assay/domain';
 import type { ProbeStep, RequestIndex } from '@assay/protocol';
 import { GENERATE } from './request-lengths.ts';
 
-export interface BatchLimits {
+interface BatchLimits {
   maxNumSeqs: number;
   maxNumBatchedTokens: number;
   maxModelLen: number;

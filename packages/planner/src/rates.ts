@@ -33,9 +33,10 @@ export function secondsOf(work: Work, rates: Work): number {
 
 // How far a rate may well be from its prior, against how far an interval's seconds may well be from the mean, squared.
 const NOISE_TO_SPREAD = 0.25;
+const LEAST_SHARE = 0.05;
 const SWEEPS = 60;
 
-/** Seconds per unit, or undefined before any work was done. Ridge regression towards the prior ratios, no rate below zero. */
+/** Seconds per unit, or undefined before any work was done. Ridge regression towards the prior ratios, no rate far below its prior. */
 export function learnRates(intervals: readonly WorkInterval[], prior: Work = TOKEN_WEIGHTS): Work | undefined {
   const total = intervals.reduce((sum, { work }) => addWork(sum, work), { ...NO_WORK });
   const seconds = intervals.reduce((sum, interval) => sum + interval.seconds, 0);
@@ -69,5 +70,5 @@ function improveRate(unit: WorkUnit, { intervals, rates, expected, ridge }: Impr
     numerator += work[unit] * (seconds - others);
     denominator += work[unit] ** 2;
   }
-  return denominator > 0 ? Math.max(0, numerator / denominator) : expected[unit];
+  return Math.max(LEAST_SHARE * expected[unit], numerator / denominator);
 }

@@ -61,6 +61,7 @@ export interface EngineCounters {
 
 const MIN_INTERVAL_SECONDS = 1;
 const MAX_INTERVALS = 48;
+const WARM_INTERVALS = 3;
 
 /** Follows a run through results and heartbeats. Time comes from the caller: seconds since its request phase began. */
 export class RunProgressModel {
@@ -69,10 +70,11 @@ export class RunProgressModel {
   readonly #maxNumBatchedTokens: number;
   readonly #priorRates: Work | undefined;
   #engine: EngineCounters = { steps: 0, promptTokens: 0, newTokens: 0, runningRequests: 0 };
-  /** Steps done when a prompt was last gone through. */
-  #promptStep = 0;
+  /** Tokens of prompts gone through, and as many of a prompt begun as the steps allow. */
+  #takenIn = 0;
   #intervals: WorkInterval[] = [];
   #pending: WorkInterval = { seconds: 0, work: NO_WORK };
+  #isWarm = false;
   #accounted: Work = NO_WORK;
   #atSeconds = 0;
   #fraction = 0;
@@ -95,7 +97,7 @@ export class RunProgressModel {
 
   /** Notes the time, and the engines' counters where they are known (HeartbeatSums adds them up). */
   observe({ atSeconds, steps = 0, promptTokens = 0, newTokens = 0, runningRequests = 0 }: { atSeconds: number } & Partial<EngineCounters>): void {
-    if (promptTokens > this.#engine.promptTokens) this.#promptStep = steps;
+    this.#takenIn += Math.max(0, steps - this.#engine.steps) * this.#maxNumBatchedTokens;
     this.#engine = {
       steps: Math.max(this.#engine.steps, steps),
       promptTokens: Math.max(this.#engine.promptTokens, promptTokens),
@@ -103,7 +105,9 @@ export class RunProgressModel {
       runningRequests,
     };
     const seconds = Math.max(0, atSeconds - this.#atSeconds);
-    const done = addWork(this.#tally.finished, this.#inFlight());
+    const inFlight = this.#inFlight();
+    this.#takenIn = this.#tally.finishedPromptTokens + inFlight.prefill + inFlight.scored;
+    const done = addWork(this.#tally.finished, inFlight);
     const work = mapUnits((unit) => Math.max(0, done[unit] - this.#accounted[unit]));
     this.#atSeconds += seconds;
     this.#accounted = addWork(this.#accounted, work);
@@ -111,6 +115,11 @@ export class RunProgressModel {
     // An interval ends with a step: one that ended within a step would tell little about any work.
     if (this.#pending.seconds < MIN_INTERVAL_SECONDS || !isWork(work)) return;
     this.#intervals.push(this.#pending);
+    // The first interval began before the engine did: it goes as soon as there are others.
+    if (!this.#isWarm && this.#intervals.length === WARM_INTERVALS) {
+      this.#intervals.shift();
+      this.#isWarm = true;
+    }
     this.#pending = { seconds: 0, work: NO_WORK };
     if (this.#intervals.length > MAX_INTERVALS) this.#intervals = mergePairs(this.#intervals);
   }
@@ -142,7 +151,7 @@ export class RunProgressModel {
 
   /** How long the step under way has taken; no more than those before took, so that a stalled engine brings the end no nearer. */
   #secondsSinceWork(): number {
-    return isWork(this.#pending.work) ? 0 : Math.min(this.#pending.seconds, Math.max(...this.#intervals.map(({ seconds }) => seconds)));
+    return isWork(this.#pending.work) ? 0 : Math.min(this.#pending.seconds, Math.max(0, ...this.#intervals.map(({ seconds }) => seconds)));
   }
 
   #runningGenerations(): number {
@@ -152,10 +161,12 @@ export class RunProgressModel {
   /** Work done for requests that are not final yet. */
   #inFlight(): Work {
     const { open, finished, finishedScored, finishedPromptTokens } = this.#tally;
-    const { steps, promptTokens, newTokens, runningRequests } = this.#engine;
-    // A prompt longer than a step allows is counted at its end: until then, what the steps since may have taken in of it.
-    const begun = (steps - this.#promptStep) * this.#maxNumBatchedTokens;
-    const prompts = this.#tally.walkPrompts({ requests: runningRequests, promptTokens: promptTokens + begun - finishedPromptTokens });
+    const { promptTokens, newTokens, runningRequests } = this.#engine;
+    const prompts = this.#tally.walkPrompts({
+      requests: runningRequests,
+      counted: promptTokens - finishedPromptTokens,
+      possible: this.#takenIn - finishedPromptTokens,
+    });
     const made = newTokens - finishedScored - finished.decode;
     return { ...prompts, decode: Math.min(open.decode, Math.max(0, made)) };
   }

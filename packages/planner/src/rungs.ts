@@ -1,6 +1,6 @@
 // The next smaller neighbour of a plan that ran out of memory. Invariant: never a plan that was tried, and never one that
 // leaves the failing term as it was.
-import { formatBytes } from '@assay/domain';
+import { formatBytes, GIB } from '@assay/domain';
 import type { Failure } from '@assay/protocol';
 import { estimateMemory, type MemoryEstimate } from './memory.ts';
 import { isSamePlan, type Plan } from './plan.ts';
@@ -15,7 +15,6 @@ interface Rung {
   step(plan: Plan): Partial<Plan> | undefined;
 }
 
-const GIB = 2 ** 30;
 const MIN_BATCHED_TOKENS = 128;
 
 /** In the order in which they are tried: the cheapest for speed and for the results first. */
@@ -26,9 +25,6 @@ const RUNGS: readonly Rung[] = [
   { name: 'a smaller KV cache', helps: ['kv', 'activation', 'logits', 'graph'], step: shrinkCache },
   { name: 'twice the tensor ranks', helps: ['weights', 'kv', 'activation', 'logits', 'graph'], step: doubleTensor },
 ];
-
-/** Names of the rungs, for `plan --explain` and the documents. */
-export const RUNG_NAMES: readonly string[] = RUNGS.map(({ name }) => name);
 
 /** The next plan to try after `failure`, or undefined where none is left. `tried`: every plan that failed, `plan` among them or not. */
 export function nextRung(plan: Plan, failure: Pick<Failure, 'where'>, tried: readonly Plan[]): Plan | undefined {

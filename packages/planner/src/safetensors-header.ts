@@ -9,7 +9,7 @@ const tensorSchema = z.object({
   data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
 });
 
-export interface TensorFacts {
+interface TensorFacts {
   dtype: string;
   shape: number[];
   bytes: number;
@@ -22,7 +22,7 @@ const LENGTH_BYTES = 8;
 // The format's own limit; a larger number is a damaged or foreign file.
 const MAX_HEADER_BYTES = 100e6;
 
-export interface SafetensorsSource {
+interface SafetensorsSource {
   /** Path of the file, for messages. */
   file: string;
   /** Size of the whole file. */

@@ -15,7 +15,7 @@ export interface Shard {
   cost: number;
 }
 
-export interface ShardOptions {
+interface ShardOptions {
   workers: number;
   determinism: Determinism;
   minRequests?: number;

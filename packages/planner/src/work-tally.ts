@@ -86,20 +86,23 @@ export class WorkTally {
     return { ...this.open, prefill: prefill * (1 - cachedTokens / tokens), attention: attention - (this.#openPairs * cachedPairs) / pairs, decode };
   }
 
-  /** The prompts of the first `requests` open requests in the order, which are those that run, as far as `promptTokens` go. */
-  walkPrompts({ requests, promptTokens }: { requests: number; promptTokens: number }): Work {
+  /**
+   * Prompts gone through of the first `requests` open requests in the order, which are those that run. `counted` are tokens of
+   * whole prompts; of the next prompt there may be as many as make it `possible` altogether.
+   */
+  walkPrompts({ requests, counted, possible }: { requests: number; counted: number; possible: number }): Work {
     while (this.#firstOpen < this.#order.length && this.#isFinal[this.#order[this.#firstOpen]!]) this.#firstOpen += 1;
     const work = { ...NO_WORK };
-    let tokensLeft = promptTokens;
-    let requestsLeft = requests;
-    for (let place = this.#firstOpen; place < this.#order.length && tokensLeft > 0 && requestsLeft > 0; place += 1) {
+    let walked = 0;
+    let left = requests;
+    for (let place = this.#firstOpen; place < this.#order.length && left > 0 && walked <= counted; place += 1) {
       const row = this.#order[place]!;
       if (this.#isFinal[row]) continue;
-      const tokens = Math.min(tokensLeft, this.#promptTokens(row));
+      const tokens = Math.max(0, Math.min(this.#promptTokens(row), Math.max(counted, possible) - walked));
       work[this.#isGenerate(row) ? 'prefill' : 'scored'] += tokens;
       work.attention += countPairs(tokens);
-      tokensLeft -= tokens;
-      requestsLeft -= 1;
+      walked += tokens;
+      left -= 1;
     }
     return work;
   }

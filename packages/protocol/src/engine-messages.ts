@@ -2,18 +2,14 @@
 import { REQUEST_KINDS } from '@assay/domain';
 import { z } from 'zod';
 import { failureSchema } from './failure.ts';
+import { bytes, count, id, seconds } from './fields.ts';
 import { resultSchema } from './result.ts';
-
-const id = z.int().nonnegative();
-const count = z.int().nonnegative();
-const bytes = z.int().nonnegative();
-const seconds = z.number().nonnegative();
 
 /**
  * Loads the model. `engineArgs` are vLLM's EngineArgs by name. `env` is set before the engine is built. `addressSpaceBytes`
  * is enforced with RLIMIT_AS after the imports. `seed` is the run's, from which a sampled request's own seed is derived.
  */
-export const loadSchema = z.strictObject({
+const loadSchema = z.strictObject({
   type: z.literal('load'),
   id,
   engine: z.enum(['vllm', 'simulated']),
@@ -28,7 +24,7 @@ export const loadSchema = z.strictObject({
 });
 
 /** One dummy step: a longest request with its scoring rows on, filled up to the batch limits, then one decode step. Tokens. */
-export const probeStepSchema = z.strictObject({
+const probeStepSchema = z.strictObject({
   kind: z.enum(REQUEST_KINDS),
   contextTokens: count,
   continuationTokens: count,
@@ -36,13 +32,13 @@ export const probeStepSchema = z.strictObject({
   sequences: z.int().positive(),
 });
 
-export const probeSchema = z.strictObject({ type: z.literal('probe'), id, steps: z.array(probeStepSchema) });
+const probeSchema = z.strictObject({ type: z.literal('probe'), id, steps: z.array(probeStepSchema) });
 
 /**
  * Runs the requests at places [begin, end) of `orderFile` (u32 little-endian rows, path relative to the run directory),
  * except the rows in `skip`, which have a final result already.
  */
-export const shardSchema = z.strictObject({
+const shardSchema = z.strictObject({
   type: z.literal('shard'),
   id,
   shard: z.string(),
@@ -55,16 +51,14 @@ export const shardSchema = z.strictObject({
 });
 
 /** Forget a shard that has been given to another worker; no reply. */
-export const cancelSchema = z.strictObject({ type: z.literal('cancel'), shard: z.string(), attempt: z.int().positive() });
+const cancelSchema = z.strictObject({ type: z.literal('cancel'), shard: z.string(), attempt: z.int().positive() });
 
 /** Finish what is in the engine, then end. No reply: the process exits 0. */
 export const exitSchema = z.strictObject({ type: z.literal('exit') });
 
 export const engineCommandSchema = z.discriminatedUnion('type', [loadSchema, probeSchema, shardSchema, cancelSchema, exitSchema]);
 export type EngineCommand = z.output<typeof engineCommandSchema>;
-export type LoadCommand = z.output<typeof loadSchema>;
 export type ProbeStep = z.output<typeof probeStepSchema>;
-export type ShardCommand = z.output<typeof shardSchema>;
 
 export const helloSchema = z.strictObject({
   type: z.literal('hello'),
@@ -145,4 +139,3 @@ export type ShardDone = z.output<typeof shardDoneSchema>;
 
 /** Reply to a command that could not be done. */
 export const failedSchema = z.strictObject({ type: z.literal('failed'), id, failure: failureSchema });
-export type Failed = z.output<typeof failedSchema>;

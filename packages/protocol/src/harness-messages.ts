@@ -1,11 +1,8 @@
 // What the pipeline says to the harness worker, and what it hears.
 import { z } from 'zod';
 import { exitSchema } from './engine-messages.ts';
+import { count, id, mapping, nullable, seconds } from './fields.ts';
 import { resultSchema, wireFloatSchema } from './result.ts';
-
-const id = z.int().nonnegative();
-const count = z.int().nonnegative();
-const mapping = z.record(z.string(), z.unknown());
 
 /**
  * Builds the tasks' requests, tokenises them by the rules of lm_eval's vLLM backend and writes index.bin, tokens.bin,
@@ -13,7 +10,7 @@ const mapping = z.record(z.string(), z.unknown());
  * already, nothing is written and the reply's digest tells whether the requests are still the same.
  * The keys below `requestsDir` are those of the run's configuration.
  */
-export const renderSchema = z.strictObject({
+const renderSchema = z.strictObject({
   type: z.literal('render'),
   id,
   requestsDir: z.string(),
@@ -34,10 +31,9 @@ export const renderSchema = z.strictObject({
   confirm_run_unsafe_code: z.boolean(),
   overlong: z.enum(['truncate', 'refuse']),
 });
-export type RenderCommand = z.output<typeof renderSchema>;
 
 /** Scores one task from its accepted final results (unordered). `waived`: score although some are missing. */
-export const scoreSchema = z.strictObject({
+const scoreSchema = z.strictObject({
   type: z.literal('score'),
   id,
   task: count,
@@ -46,7 +42,7 @@ export const scoreSchema = z.strictObject({
 });
 
 /** Writes results_<date>.json and samples_<task>_<date>.jsonl in lm_eval's shape into `scoresDir`. `config` and `extra` are merged in. */
-export const aggregateSchema = z.strictObject({
+const aggregateSchema = z.strictObject({
   type: z.literal('aggregate'),
   id,
   scoresDir: z.string(),
@@ -60,7 +56,7 @@ export const harnessCommandSchema = z.discriminatedUnion('type', [renderSchema, 
 export type HarnessCommand = z.output<typeof harnessCommandSchema>;
 
 /** One task as rendered. Digests are sha256 in hex. `requests` counts rows of index.bin. `firstTokens`: of its first prompt. */
-export const renderedTaskSchema = z.strictObject({
+const renderedTaskSchema = z.strictObject({
   task: z.string(),
   alias: z.string(),
   outputType: z.string(),
@@ -83,12 +79,11 @@ export const renderedTaskSchema = z.strictObject({
   firstTokens: z.array(count),
   unsafeCode: z.boolean(),
 });
-export type RenderedTask = z.output<typeof renderedTaskSchema>;
 
 export const renderedSchema = z.strictObject({
   type: z.literal('rendered'),
   id,
-  seconds: z.number().nonnegative(),
+  seconds,
   /** sha256 over index.bin, tokens.bin and params.json: the requests' identity. */
   digest: z.string(),
   requests: count,
@@ -97,8 +92,8 @@ export const renderedSchema = z.strictObject({
   groups: mapping,
   maxModelLen: z.int().positive(),
   tokenizerDigest: z.string(),
-  chatTemplate: z.union([z.string(), z.null()]),
-  chatTemplateDigest: z.union([z.string(), z.null()]),
+  chatTemplate: nullable(z.string()),
+  chatTemplateDigest: nullable(z.string()),
   /** Effective: what lm_eval makes of the setting and the template. */
   fewshotAsMultiturn: z.boolean(),
   bos: z.string(),
@@ -116,8 +111,8 @@ export const metricRowSchema = z.strictObject({
   metric: z.string(),
   /** null: it could not be computed; `error` says why. */
   value: z.union([wireFloatSchema, z.string(), z.null()]),
-  stderr: z.union([wireFloatSchema, z.null()]),
-  higherIsBetter: z.union([z.boolean(), z.null()]),
+  stderr: nullable(wireFloatSchema),
+  higherIsBetter: nullable(z.boolean()),
   error: z.string().optional(),
   group: z.boolean(),
 });
@@ -127,7 +122,7 @@ export const scoredSchema = z.strictObject({
   type: z.literal('scored'),
   id,
   task: count,
-  seconds: z.number().nonnegative(),
+  seconds,
   rows: z.array(metricRowSchema),
   documents: count,
   scoredDocuments: count,
@@ -137,7 +132,7 @@ export type Scored = z.output<typeof scoredSchema>;
 export const aggregatedSchema = z.strictObject({
   type: z.literal('aggregated'),
   id,
-  seconds: z.number().nonnegative(),
+  seconds,
   resultsFile: z.string(),
   samplesFiles: z.array(z.string()),
   rows: z.array(metricRowSchema),

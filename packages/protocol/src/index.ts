@@ -1,12 +1,10 @@
 // Everything that crosses a process: messages, results, the request files.
-export * from './engine-messages.ts';
-export * from './failure.ts';
-export * from './harness-messages.ts';
-export {
-  buildManifestJsonSchema, type Manifest, MANIFEST_SCHEMA_VERSION, type ManifestInput, manifestSchema,
-} from './manifest.ts';
-export * from './messages.ts';
-export * from './ndjson.ts';
-export * from './request-index.ts';
-export * from './result.ts';
-export * from './shard-job.ts';
+export { type EngineCommand, engineCommandSchema, type Heartbeat, type Loaded, type Probed, type ProbeStep, type ResultsMessage, type ShardDone } from './engine-messages.ts';
+export { type Failure, FAILURE_CLASSES, type FailureClass, failureSchema } from './failure.ts';
+export { type Aggregated, type HarnessCommand, harnessCommandSchema, type MetricRow, type Rendered, type Scored } from './harness-messages.ts';
+export { type Manifest, MANIFEST_SCHEMA_VERSION, type ManifestInput, manifestSchema } from './manifest.ts';
+export { PROTOCOL_VERSION, type WorkerEvent, workerEventSchema, type WorkerReply } from './messages.ts';
+export { encodeLine, LineSplitter, type WireFloat } from './ndjson.ts';
+export { INDEX_COLUMNS, INDEX_MAGIC, INDEX_VERSION, type IndexColumn, parseRequestIndex, type RequestIndex, requestShapeAt } from './request-index.ts';
+export { type Result, resultSchema } from './result.ts';
+export { type ShardJob, shardJobSchema } from './shard-job.ts';

@@ -2,12 +2,7 @@
 // also asked for, the wish stands beside it under `asked`. null: it does not exist here, or nobody could tell.
 import { OUTCOME_NAMES, REQUEST_KINDS } from '@assay/domain';
 import { z } from 'zod';
-
-export const count = z.int().nonnegative();
-export const seconds = z.number().nonnegative();
-export const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-export const mapping = z.record(z.string(), z.unknown());
-export const nullable = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+import { count, mapping, nullable, seconds, sha256 } from './fields.ts';
 
 export const sealedFilesSchema = z.record(z.string(), z.strictObject({ sha256, bytes: count })).describe('by path in the run directory');
 

@@ -1,10 +1,11 @@
 // manifest.json: what a run was, so that its scores can be reproduced or explained. Written last, once, and never rewritten.
 // docs/manifest.schema.json is generated from here.
 import { z } from 'zod';
+import { count, mapping, nullable, seconds, sha256 } from './fields.ts';
 import { metricRowSchema } from './harness-messages.ts';
 import {
-  codeSchema, count, coverageSchema, deviceSchema, engineSchema, harnessSchema, mapping, modelSchema, nullable, orderSchema, outcomesSchema, planSchema,
-  probeRungSchema, promptsSchema, resultsSchema, rungTakenSchema, sealedFilesSchema, seconds, sha256, taskSchema, workerSchema,
+  codeSchema, coverageSchema, deviceSchema, engineSchema, harnessSchema, modelSchema, orderSchema, outcomesSchema, planSchema, probeRungSchema,
+  promptsSchema, resultsSchema, rungTakenSchema, sealedFilesSchema, taskSchema, workerSchema,
 } from './manifest-sections.ts';
 
 /** Raised when a field changes its meaning. Readers refuse another number by name. */

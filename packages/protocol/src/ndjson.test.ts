@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeFloat, encodeFloat, encodeLine, LineSplitter } from './ndjson.ts';
+import { encodeLine, LineSplitter } from './ndjson.ts';
 
 describe('LineSplitter', () => {
   it('gives the same lines however the bytes are cut into chunks', () => {
@@ -24,21 +24,6 @@ describe('LineSplitter', () => {
   it('ends a record at "\\n" only, not at other line separators of Unicode', () => {
     const text = 'a\u2028b\u2029c\u0085d\ve\ff\r';
     expect(new LineSplitter().push(Buffer.from(encodeLine(text)))).toEqual([JSON.stringify(text)]);
-  });
-});
-
-describe('floats on the wire', () => {
-  it('names those that JSON cannot write', () => {
-    expect([Number.NaN, Infinity, -Infinity, -0.5].map(encodeFloat)).toEqual(['NaN', 'Infinity', '-Infinity', -0.5]);
-  });
-
-  it('come back as they were', () => {
-    fc.assert(
-      fc.property(fc.double(), (value) => {
-        const line = encodeLine(encodeFloat(value));
-        expect(decodeFloat(JSON.parse(line) as number)).toBe(Object.is(value, -0) ? 0 : value);
-      }),
-    );
   });
 });
 

@@ -5,14 +5,6 @@ export const NON_FINITE = ['NaN', 'Infinity', '-Infinity'] as const;
 /** A number as it travels: finite ones as numbers, the others by name. */
 export type WireFloat = number | (typeof NON_FINITE)[number];
 
-export function encodeFloat(value: number): WireFloat {
-  return Number.isFinite(value) ? value : (String(value) as WireFloat);
-}
-
-export function decodeFloat(value: WireFloat): number {
-  return typeof value === 'number' ? value : Number(value);
-}
-
 /** Serialises to one line. U+2028 and U+0085 stay inside their string: only "\n" ends a record. */
 export function encodeLine(value: unknown): string {
   return `${JSON.stringify(value)}\n`;

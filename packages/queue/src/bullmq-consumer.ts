@@ -27,7 +27,7 @@ const MAX_STARTS = 10;
 const RETRY_MS = 1_000;
 const PROBLEM_LENGTH = 1_000;
 
-export interface ConsumerInput {
+interface ConsumerInput {
   queueName: string;
   redis: RedisAddress;
   timing: LeaseTiming;

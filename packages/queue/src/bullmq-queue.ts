@@ -1,6 +1,6 @@
 // The shard queue on BullMQ, one queue a run. A job lives from `add` to its acknowledgement and leaves nothing behind, so a
 // job that exists is open and an id can be used again.
-import { type AssayError, escapeId } from '@assay/domain';
+import type { AssayError } from '@assay/domain';
 import { type ShardJob, shardJobSchema } from '@assay/protocol';
 import { type BulkJobOptions, Job, Queue } from 'bullmq';
 import { BullmqConsumer, LEASE_TIMING, type LeaseTiming } from './bullmq-consumer.ts';
@@ -8,7 +8,7 @@ import type { QueueLog } from './log.ts';
 import { type RedisAddress, toConnection } from './redis-address.ts';
 import { RedisHealth } from './redis-health.ts';
 import type { ConsumeOptions, QueueCounts, ShardConsumer, ShardQueue, ShardRef } from './shard-queue.ts';
-import { toQueueId } from './shard-ref.ts';
+import { escapeId, toQueueId } from './shard-ref.ts';
 
 const PREFIX = 'bull';
 const PAYLOAD_BYTES = 64 << 10;

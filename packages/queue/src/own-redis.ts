@@ -14,7 +14,7 @@ const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 60_000;
 
 /** A started program; it must not outlive this process, whatever ends that. */
-export interface ServerHandle {
+interface ServerHandle {
   readonly pid: number;
   readonly exited: Promise<{ code: number | null; signal: string | null }>;
   kill(signal: NodeJS.Signals): void;

@@ -6,7 +6,7 @@ export type RedisAddress = { url: string } | { path: string };
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-export interface RedisConnection {
+interface RedisConnection {
   url?: string;
   path?: string;
   retryStrategy: (times: number) => number | null;

@@ -19,7 +19,10 @@ export async function checkRedis(address: RedisAddress, { timeoutMs }: { timeout
     const silence = sleep(timeoutMs, undefined, { signal: timeout.signal }).then(() => {
       throw new Error(`no answer within ${timeoutMs / 1000} s`);
     });
-    return await Promise.race([inspect(redis), silence]);
+    const found = await Promise.race([inspect(redis), silence]);
+    // A database that it does not have is only an event, and every command then goes to the first one.
+    if (lastError) throw lastError;
+    return found;
   } catch (error) {
     if (error instanceof AssayError) throw error;
     throw toRedisError(lastError ?? (error as Error), address);
@@ -32,10 +35,12 @@ export async function checkRedis(address: RedisAddress, { timeoutMs }: { timeout
 /** OOM is REDIS_FULL, everything else says that this Redis cannot be used now. */
 export function toRedisError(error: Error, address: RedisAddress): AssayError {
   if (isFull(error)) return new AssayError('REDIS_FULL', {}, { cause: error });
+  // The greeting came with Redis 6.
+  if (/unknown command.*hello/i.test(error.message)) return new AssayError('REDIS_VERSION', { version: 'before 6.0' }, { cause: error });
   return new AssayError('REDIS_UNREACHABLE', { url: describeAddress(address), problem: error.message }, { cause: error });
 }
 
-export function isFull(error: Error): boolean {
+function isFull(error: Error): boolean {
   return /\bOOM\b/.test(error.message);
 }
 

@@ -11,7 +11,7 @@ const PROBE_MS = 1_000;
 // What follows from a lease that ran out, or from a connection that `close` reports already.
 const HARMLESS = /lock|Missing key|not in the active state|Connection is closed|ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|LOADING/i;
 
-export interface HealthOptions {
+interface HealthOptions {
   address: RedisAddress;
   log: QueueLog;
   onTrouble?: ((error: AssayError) => void) | undefined;

@@ -129,19 +129,36 @@ describe('a Redis that is given', () => {
   });
 
   test('is refused when it is too old', async () => {
-    const dir = makeTempDir();
-    const answers: [RegExp, string][] = [[/info/i, '# Server\r\nredis_version:5.0.7\r\nmaxmemory_policy:noeviction\r\n']];
-    const server = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.on('data', (data) => {
-        for (const command of data.toString().split(/\*\d+\r\n/).filter(Boolean)) {
-          const answer = answers.find(([pattern]) => pattern.test(command))?.[1];
-          socket.write(answer === undefined ? '+OK\r\n' : `$${answer.length}\r\n${answer}\r\n`);
-        }
-      });
-    });
-    await new Promise<void>((listening) => server.listen(join(dir, 's'), listening));
-    onTestFinished(() => { server.close(); });
-    await expect(given(join(dir, 's'))).rejects.toMatchObject({ code: 'REDIS_VERSION', details: { version: '5.0.7' } });
+    const path = await serveAnswers([[/info/i, bulk('# Server\r\nredis_version:5.0.7\r\nmaxmemory_policy:noeviction\r\n')]]);
+    await expect(given(path)).rejects.toMatchObject({ code: 'REDIS_VERSION', details: { version: '5.0.7' } });
+  });
+
+  test('is refused when it is so old that it does not know the greeting', async () => {
+    const path = await serveAnswers([[/hello/i, "-ERR unknown command `hello`, with args beginning with: `3`, \r\n"]]);
+    expect(await codeOf(given(path))).toBe('REDIS_VERSION');
+  });
+
+  test('is refused when it does not have the database', async () => {
+    const port = await serveAnswers([[/select/i, '-ERR DB index is out of range\r\n'], [/info/i, bulk('redis_version:7.2.0\r\nmaxmemory_policy:noeviction\r\n')]], 0);
+    await expect(resolve({ env: { REDIS_URL: `redis://127.0.0.1:${port}/999` } })).rejects.toThrow('DB index is out of range');
   });
 });
+
+const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
+
+/** A server that answers commands by pattern, all others with OK: on a socket whose path it returns, or on the port. */
+async function serveAnswers(answers: readonly [RegExp, string][], port?: number): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      for (const command of data.toString().split(/\*\d+\r\n/).filter(Boolean)) {
+        socket.write(answers.find(([pattern]) => pattern.test(command))?.[1] ?? '+OK\r\n');
+      }
+    });
+  });
+  const path = join(makeTempDir(), 's');
+  await new Promise<void>((listening) => { if (port === undefined) server.listen(path, listening); else server.listen(port, '127.0.0.1', listening); });
+  onTestFinished(() => { server.close(); });
+  const address = server.address();
+  return typeof address === 'object' && address ? String(address.port) : path;
+}

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { sleep, waitUntil } from '../../../test/support/wait-until.ts';
 import type { ShardQueue } from './shard-queue.ts';
 
-export interface TestQueues {
+interface TestQueues {
   runId: string;
   /** Opens one more queue of this run. */
   open(): Promise<ShardQueue>;

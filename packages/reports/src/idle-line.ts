@@ -1,7 +1,7 @@
 // The share of a run's wall time in which no engine worker was computing, by cause.
 import { formatSeconds, formatShare } from './format-numbers.ts';
 
-export interface IdleView {
+interface IdleView {
   wallSeconds: number;
   computingSeconds: number;
   idleSeconds: Readonly<Record<string, number>>;

@@ -2,7 +2,7 @@
 import { formatBytes } from '@assay/domain';
 
 /** What is shown of a plan. */
-export interface PlanView {
+interface PlanView {
   device: string;
   data: number;
   tensor: number;
@@ -22,7 +22,7 @@ export interface PlanView {
   why: readonly string[];
 }
 
-export interface MemoryView {
+interface MemoryView {
   kind: string;
   terms: Readonly<Record<string, number>>;
   totalBytes: number;

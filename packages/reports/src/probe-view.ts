@@ -2,7 +2,7 @@
 import { formatBytes } from '@assay/domain';
 import { formatSeconds } from './format-numbers.ts';
 
-export interface ProbeView {
+interface ProbeView {
   rungs: readonly {
     verdict: 'fits' | 'oom' | 'failed' | 'skipped';
     seconds: number;

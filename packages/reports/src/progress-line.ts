@@ -1,7 +1,7 @@
 // The progress of a run on one line that fits its width: bar, share of the work, requests, shards, and the time that is left.
 import { formatSeconds, formatShare } from './format-numbers.ts';
 
-export interface ProgressView {
+interface ProgressView {
   finalRequests: number;
   totalRequests: number;
   shardsDone: number;
@@ -11,7 +11,7 @@ export interface ProgressView {
   elapsedSeconds: number;
 }
 
-export interface ProgressStyle {
+interface ProgressStyle {
   /** Columns of the terminal. */
   width: number;
   /** Block characters; otherwise # and -. */

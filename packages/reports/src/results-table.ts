@@ -3,7 +3,7 @@ import type { MetricRow } from '@assay/protocol';
 import { formatShare } from './format-numbers.ts';
 import { type Column, renderTable } from './text-table.ts';
 
-export interface ResultsTableInput {
+interface ResultsTableInput {
   rows: readonly MetricRow[];
   /** Requests with a final result and requests rendered, by task. */
   coverage: Readonly<Record<string, { final: number; rendered: number }>>;

@@ -1,6 +1,6 @@
 // A Markdown table with aligned columns, which also reads well as plain text.
 
-export type Align = 'left' | 'right';
+type Align = 'left' | 'right';
 
 export interface Column {
   title: string;

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AssayError, formatBytes } from '@assay/domain';
+import { AssayError, formatBytes, MIB } from '@assay/domain';
 
 /** Below this a run is not started, whatever its size: logs, events and the manifest need it. */
-export const MIN_FREE_BYTES = 64 * 2 ** 20;
+export const MIN_FREE_BYTES = 64 * MIB;
 
 const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
 const NOT_WRITABLE: Readonly<Record<string, string>> = {
@@ -17,6 +17,7 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
   ELOOP: 'too many symbolic links',
   ENOENT: 'no such folder',
+  ERR_INVALID_ARG_VALUE: 'the path holds a NUL character',
   EIO: 'the device reports an error',
 };
 

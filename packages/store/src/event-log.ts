@@ -10,7 +10,7 @@ import { parseLine, scanLines } from './line-scan.ts';
 import { isDurable, type LoggedEvent, loggedEventSchema, type RunEvent } from './run-events.ts';
 import { applyEvent, foldEvents, nextAttempt, type RunHistory } from './run-history.ts';
 
-export interface EventRecord {
+interface EventRecord {
   events: LoggedEvent[];
   /** 1 where the last line had been cut short. */
   tornLines: number;
@@ -24,7 +24,7 @@ export async function readEvents(path: string): Promise<EventRecord> {
   return { events, tornLines: scan.tornBytes > 0 ? 1 : 0, wholeBytes: scan.wholeBytes };
 }
 
-export interface EventLogOptions {
+interface EventLogOptions {
   now?: () => Date;
 }
 

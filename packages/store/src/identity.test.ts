@@ -17,6 +17,10 @@ describe('compareIdentities', () => {
     expect(compareIdentities([1, 2], [2, 1])).toHaveLength(1);
   });
 
+  it('takes the names of inherited properties as names like any other', () => {
+    expect(formatDifferences(compareIdentities({ a: {} }, { a: { constructor: 1 } }))).toBe('a.constructor: none → 1');
+  });
+
   it('is shown in one line, cut where it is long', () => {
     const differences = compareIdentities({ a: 1, b: 'x'.repeat(100) }, { a: 2 });
     expect(formatDifferences(differences, 1)).toBe('a: 1 → 2; and 1 more');

@@ -4,7 +4,7 @@ import { redactSecrets } from '@assay/domain';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface Difference {
+interface Difference {
   /** Dotted, as in model_args.dtype. */
   field: string;
   was: unknown;
@@ -51,9 +51,14 @@ export function formatDifferences(differences: readonly Difference[], most = 8):
 function listDifferences(was: unknown, now: unknown, field: string): Difference[] {
   if (isObject(was) && isObject(now)) {
     const names = [...new Set([...Object.keys(was), ...Object.keys(now)])].sort();
-    return names.flatMap((name) => listDifferences(was[name], now[name], field === '' ? name : `${field}.${name}`));
+    return names.flatMap((name) => listDifferences(readOwn(was, name), readOwn(now, name), field === '' ? name : `${field}.${name}`));
   }
   return canonicalJson(was) === canonicalJson(now) ? [] : [{ field, was, now }];
+}
+
+/** A mapping's own entry: "constructor" is a name like any other. */
+function readOwn(mapping: JsonObject, name: string): unknown {
+  return Object.hasOwn(mapping, name) ? mapping[name] : undefined;
 }
 
 function deletePath(target: Record<string, unknown>, [name, ...rest]: string[]): void {

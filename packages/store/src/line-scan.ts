@@ -15,7 +15,7 @@ export interface ScannedLine {
   number: number;
 }
 
-export interface LineScan {
+interface LineScan {
   lines: number;
   /** Bytes up to and with the last newline. */
   wholeBytes: number;

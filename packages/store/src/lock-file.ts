@@ -17,7 +17,7 @@ export interface FileLock {
   release(): void;
 }
 
-export type LockAttempt = { lock: FileLock } | { lock: undefined; holderPid: number | undefined };
+type LockAttempt = { lock: FileLock } | { lock: undefined; holderPid: number | undefined };
 
 // A lock lives as long as its database object, which a garbage collection would close.
 const held = new Map<string, DatabaseSync>();

@@ -17,7 +17,7 @@ export interface ResultPlace {
   length: number;
 }
 
-export type OutcomeCounts = Record<Outcome, number>;
+type OutcomeCounts = Record<Outcome, number>;
 
 const NONE = -1;
 const MOST_TRIES = 255;

@@ -14,7 +14,7 @@ const GAP_BYTES = 64 * 2 ** 10;
 
 const KEY_COLUMNS = ['task', 'ordinal', 'repeat', 'window'] as const;
 
-export interface ScanOptions {
+interface ScanOptions {
   index: RequestIndex;
   history: Pick<RunHistory, 'fences' | 'finished'>;
   /** For `strict`: an attempt counts whole or not at all. */

@@ -9,8 +9,8 @@ import { toDiskError } from './disk.ts';
 import type { ResultLedger } from './result-ledger.ts';
 import { type AttemptKey, buildRunPaths, resultsFileName } from './run-paths.ts';
 
-export const SYNC_RESULTS = 256;
-export const SYNC_MS = 1000;
+const SYNC_RESULTS = 256;
+const SYNC_MS = 1000;
 
 /** What the writer needs of a file; node's FileHandle is one. */
 export interface ResultFile {
@@ -20,7 +20,7 @@ export interface ResultFile {
   close(): Promise<void>;
 }
 
-export interface ResultWriterOptions extends AttemptKey {
+interface ResultWriterOptions extends AttemptKey {
   /** The run directory. */
   dir: string;
   /** Told of every result once it is durable. */

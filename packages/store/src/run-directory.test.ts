@@ -2,7 +2,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
-import { findRun, openRunDirectory, readRunDirectory, readRunJson, writeConfig } from './run-directory.ts';
+import { findRun, openRunDirectory, readRunDirectory, writeConfig } from './run-directory.ts';
+import { readRunJson } from './run-json.ts';
 import { readIdentity, settleIdentity } from './run-identity.ts';
 import { cleanModelName, type RunRequest } from './run-location.ts';
 

@@ -1,6 +1,6 @@
 // A run directory, open for writing (with its lock) or for reading (without). It is the system of record of its run.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AssayError, redactSecrets } from '@assay/domain';
@@ -76,22 +76,6 @@ export async function findRun(run: string, cwd: string): Promise<RunDirectory> {
 /** config.yaml: the composed configuration without secrets. Written at each start, since settings outside the identity may change. */
 export async function writeConfig(run: RunDirectory, config: object): Promise<void> {
   await writeFileAtomic(run.paths.config, stringify(redactSecrets(JSON.parse(JSON.stringify(config)) as JsonObject)));
-}
-
-/** Writes one of the run's JSON files, for people to read as well. */
-export async function writeRunJson(path: string, value: unknown): Promise<void> {
-  await writeFileAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
-}
-
-/** Reads one of the run's JSON files; undefined where that stage has not been reached. */
-export async function readRunJson(path: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: 'not JSON' });
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 async function waitForHeader(location: RunLocation, request: RunRequest, holderPid: number | undefined): Promise<OpenRunDirectory> {

@@ -61,7 +61,7 @@ const EVENTS = {
   sealed: { durable: true, fields: { epoch, digest: z.string() } },
 } as const;
 
-export type EventType = keyof typeof EVENTS;
+type EventType = keyof typeof EVENTS;
 
 type Fields = { [Type in EventType]: z.output<z.ZodObject<(typeof EVENTS)[Type]['fields']>> };
 type Absent<Value> = { [Key in keyof Value]: Value[Key] };

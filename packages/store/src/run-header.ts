@@ -1,14 +1,13 @@
 // run.json: which run a directory holds and the schema it was written in. Written once, before anything else, never changed.
-import { readFile } from 'node:fs/promises';
 import { AssayError } from '@assay/domain';
 import { z } from 'zod';
-import { writeFileAtomic } from './atomic-file.ts';
+import { readRunJson, writeRunJson } from './run-json.ts';
 import { buildRunPaths } from './run-paths.ts';
 
 /** Raised when a file of the run directory changes its meaning. */
 export const RUN_SCHEMA_VERSION = 1;
 
-export const runHeaderSchema = z.strictObject({
+const runHeaderSchema = z.strictObject({
   schema: z.literal(RUN_SCHEMA_VERSION),
   /** Letters, digits, "-" and "T" only: it becomes part of queue and job names. */
   id: z.string().regex(/^[A-Za-z0-9-]+$/),
@@ -23,12 +22,8 @@ export type RunHeader = z.output<typeof runHeaderSchema>;
 /** The header, or undefined where `dir` is no run directory. Throws RUN_VERSION, or RESULTS_DAMAGED. */
 export async function readRunHeader(dir: string): Promise<RunHeader | undefined> {
   const path = buildRunPaths(dir).header;
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    throw error;
-  });
-  if (text === undefined) return undefined;
-  const header = parseJson(text, path);
+  const header = await readRunJson(path);
+  if (header === undefined) return undefined;
   const version = z.object({ schema: z.unknown() }).safeParse(header);
   if (version.success && version.data.schema !== RUN_SCHEMA_VERSION) {
     throw new AssayError('RUN_VERSION', { dir, found: String(version.data.schema), known: RUN_SCHEMA_VERSION });
@@ -39,13 +34,5 @@ export async function readRunHeader(dir: string): Promise<RunHeader | undefined>
 }
 
 export async function writeRunHeader(dir: string, header: RunHeader): Promise<void> {
-  await writeFileAtomic(buildRunPaths(dir).header, `${JSON.stringify(header, null, 2)}\n`);
-}
-
-function parseJson(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: 'not JSON' });
-  }
+  await writeRunJson(buildRunPaths(dir).header, header);
 }

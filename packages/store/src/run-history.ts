@@ -16,7 +16,6 @@ export interface RunHistory {
   warnings: EventOf<'warning'>[];
   waivers: EventOf<'waived'>[];
   rungs: EventOf<'rung_taken'>[];
-  probes: EventOf<'probe_finished'>[];
   orders: EventOf<'order_written'>[];
   workers: Map<string, { started: EventOf<'worker_started'>; ended: EventOf<'worker_ended'> | undefined }>;
   shards: EventOf<'shard_done'>[];
@@ -29,7 +28,7 @@ export interface RunHistory {
 export function emptyHistory(): RunHistory {
   return {
     epoch: 0, state: 'created', attempts: new Map(), fences: new Map(), finished: new Set(), failedAttempts: 0, warnings: [], waivers: [], rungs: [],
-    probes: [], orders: [], workers: new Map(), shards: [], stageSeconds: new Map(), idleSeconds: new Map(), requestPhases: [],
+    orders: [], workers: new Map(), shards: [], stageSeconds: new Map(), idleSeconds: new Map(), requestPhases: [],
   };
 }
 
@@ -64,7 +63,6 @@ const APPLY: { [Type in LoggedEvent['type']]?: (history: RunHistory, event: Even
   warning: (history, event) => { history.warnings.push(event); },
   waived: (history, event) => { history.waivers.push(event); },
   rung_taken: (history, event) => { history.rungs.push(event); },
-  probe_finished: (history, event) => { history.probes.push(event); },
   order_written: (history, event) => { history.orders.push(event); },
   stage_timed: (history, { stage, seconds }) => { add(history.stageSeconds, stage, seconds); },
   idle: (history, { cause, seconds }) => { add(history.idleSeconds, cause, seconds); },

@@ -1,10 +1,11 @@
 // identity.json: the run's semantic and numeric identity, one part at a time as each becomes known. A part never changes.
 import { AssayError } from '@assay/domain';
 import { compareIdentities, formatDifferences, type JsonObject } from './identity.ts';
-import { readRunJson, type RunDirectory, writeRunJson } from './run-directory.ts';
+import type { RunDirectory } from './run-directory.ts';
+import { readRunJson, writeRunJson } from './run-json.ts';
 
 /** semantic: what was asked; weights: of which ones, which belongs to it and is known only after the load. numeric: what else decides the bits. */
-export interface RunIdentity {
+interface RunIdentity {
   semantic?: JsonObject;
   weights?: JsonObject;
   numeric?: JsonObject;

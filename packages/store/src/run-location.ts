@@ -24,10 +24,11 @@ export interface RunRequest {
   now: Date;
 }
 
-export type RunLocation =
-  | { dir: string; header: RunHeader }
-  /** Holds no run yet; the folder exists and was empty, or `isOwn`: was made by this very call. */
-  | { dir: string; header: undefined; isOwn: boolean };
+export interface RunLocation {
+  dir: string;
+  /** undefined: it holds no run yet, and nothing else. */
+  header: RunHeader | undefined;
+}
 
 /** Chooses the folder and makes it. Throws RUN_DIFFERS, OUTPUT_NOT_WRITABLE or DISK_FULL. */
 export async function resolveRunDirectory(request: RunRequest): Promise<RunLocation> {
@@ -50,8 +51,7 @@ export function cleanModelName(model: string): string {
 async function inspectFolder(dir: string, request: RunRequest): Promise<RunLocation | 'taken'> {
   const held = await inspectHeader(dir, request);
   if (held) return held;
-  const isOwn = await makeFolder(dir);
-  if (isOwn || (await isUnused(dir))) return { dir, header: undefined, isOwn };
+  if ((await makeFolder(dir)) || (await isUnused(dir))) return { dir, header: undefined };
   // Another start may have made it a run since we looked; a header comes before anything else.
   return (await inspectHeader(dir, request)) ?? 'taken';
 }
@@ -98,7 +98,7 @@ async function makeTimedFolder({ cwd, model, now }: RunRequest): Promise<RunLoca
   const name = join(resolve(cwd), 'runs', `${time}-${cleanModelName(model)}`);
   for (let suffix = 1; suffix <= MOST_SUFFIXES; suffix += 1) {
     const dir = suffix === 1 ? name : `${name}-${suffix}`;
-    if (await makeFolder(dir)) return { dir, header: undefined, isOwn: true };
+    if (await makeFolder(dir)) return { dir, header: undefined };
   }
   throw new AssayError('OUTPUT_NOT_WRITABLE', { dir: name, problem: `${MOST_SUFFIXES} folders of this second are there` });
 }

@@ -25,7 +25,7 @@ export const RUN_FILES = {
   log: 'logs/run.ndjson',
 } as const;
 
-export type RunFile = keyof typeof RUN_FILES;
+type RunFile = keyof typeof RUN_FILES;
 export type RunPaths = Readonly<Record<RunFile, string>>;
 
 export interface AttemptKey {
@@ -59,6 +59,6 @@ export function orderFile(epoch: number): string {
 }
 
 /** The log of one worker process. */
-export function workerLogFile(worker: string): string {
-  return `${RUN_FILES.logsDir}/${worker}.log`;
+export function workerLogFile(dir: string, worker: string): string {
+  return join(dir, RUN_FILES.logsDir, `${worker}.log`);
 }

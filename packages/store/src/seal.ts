@@ -8,10 +8,10 @@ import { AssayError, redactCommand, redactSecrets } from '@assay/domain';
 import { type Manifest, MANIFEST_SCHEMA_VERSION, type ManifestInput, manifestSchema } from '@assay/protocol';
 import { z } from 'zod';
 import { writeFileAtomic } from './atomic-file.ts';
-import { readRunJson } from './run-directory.ts';
+import { readRunJson } from './run-json.ts';
 import { buildRunPaths, RUN_FILES } from './run-paths.ts';
 
-export interface SealedFile {
+interface SealedFile {
   sha256: string;
   bytes: number;
 }
@@ -65,7 +65,7 @@ function withoutSecrets(manifest: ManifestInput): ManifestInput {
   };
 }
 
-export async function digestFile(path: string): Promise<string> {
+async function digestFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');

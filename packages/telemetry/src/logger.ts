@@ -3,9 +3,9 @@ import { AssayError, redactSecrets, redactText } from '@assay/domain';
 import { type Bindings, type DestinationStream, destination, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 
 export type Logger = PinoLogger;
-export type LogLevel = Level | 'silent';
+type LogLevel = Level | 'silent';
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** A file (appended to), a stream, or stderr. */
   to?: string | DestinationStream;
   level?: LogLevel;

@@ -10,7 +10,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-export interface ListenAddress {
+interface ListenAddress {
   host: string;
   port: number;
 }

@@ -7,7 +7,7 @@ import { OUTCOME_NAMES, REQUEST_KINDS } from '@assay/domain';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cloneDir, hasProgram, requireOrSkip } from '../../../test/support/requirements.ts';
 import { BUILD_INFO, METRICS, type MetricEntry } from './catalogue.ts';
-import { combineLabels, createMetrics, type Metrics } from './metrics.ts';
+import { combineLabels, Metrics } from './metrics.ts';
 import { parseListenAddress, serveMetrics } from './metrics-server.ts';
 
 const BUILD = { version: '0.1.0', commit: null };
@@ -19,7 +19,7 @@ async function listSeries(metrics: Metrics): Promise<string[]> {
 
 function useEverything(metrics: Metrics, run: number): void {
   for (const kind of REQUEST_KINDS) for (const outcome of OUTCOME_NAMES) metrics.set('assay_requests', run, { kind, outcome });
-  metrics.setRunState(run % 2 === 0 ? 'running' : 'scoring');
+  metrics.setState('assay_run_state', run % 2 === 0 ? 'running' : 'scoring');
   metrics.setState('assay_probe_verdict', 'fits');
   metrics.set('assay_shards', run, { state: 'running' });
   metrics.set('assay_run_remaining_seconds', run);
@@ -30,7 +30,7 @@ function useEverything(metrics: Metrics, run: number): void {
 
 describe('the metrics', () => {
   it('have the same series before the first run as after a thousand runs of 64 shards', async () => {
-    const metrics = createMetrics(BUILD);
+    const metrics = new Metrics(BUILD);
     const before = await listSeries(metrics);
     for (let use = 0; use < 64_000; use += 64) useEverything(metrics, use);
     expect(await listSeries(metrics)).toEqual(before);
@@ -38,7 +38,7 @@ describe('the metrics', () => {
   });
 
   it('are all in the catalogue, with every combination of their labels', async () => {
-    const series = await listSeries(createMetrics(BUILD));
+    const series = await listSeries(new Metrics(BUILD));
     const expected = entries.reduce((sum, [, { type, labels, buckets }]) => sum + (type === 'histogram' ? (buckets?.length ?? 0) + 3 : combineLabels(labels ?? {}).length), 1);
     expect(series).toHaveLength(expected);
     const names = new Set(series.map((line) => line.split('{')[0]?.replace(/^(assay_shard_duration_seconds)_(bucket|sum|count)$/, '$1')));
@@ -46,15 +46,15 @@ describe('the metrics', () => {
   });
 
   it('hold one state at a time', async () => {
-    const metrics = createMetrics(BUILD);
-    metrics.setRunState('running');
-    metrics.setRunState('scoring');
+    const metrics = new Metrics(BUILD);
+    metrics.setState('assay_run_state', 'running');
+    metrics.setState('assay_run_state', 'scoring');
     const states = (await metrics.render()).split('\n').filter((line) => line.startsWith('assay_run_state{') && line.endsWith(' 1'));
     expect(states).toEqual(['assay_run_state{state="scoring"} 1']);
   });
 
   it('follow a total that something else keeps, and never fall with it', async () => {
-    const metrics = createMetrics(BUILD);
+    const metrics = new Metrics(BUILD);
     const readIdle = async () => (await metrics.render()).split('\n').find((line) => line.startsWith('assay_idle_seconds_total{cause="load"}'));
     for (const total of [2, 5, 4]) metrics.raise('assay_idle_seconds_total', total, { cause: 'load' });
     expect(await readIdle()).toBe('assay_idle_seconds_total{cause="load"} 5');
@@ -63,9 +63,9 @@ describe('the metrics', () => {
   });
 
   it('refuse a label value that is not in the catalogue', () => {
-    const metrics = createMetrics(BUILD);
+    const metrics = new Metrics(BUILD);
     expect(() => metrics.set('assay_shards', 1, { state: 's0007' as 'running' })).toThrow('assay_shards has no state="s0007"');
-    expect(() => metrics.setRunState('asleep' as 'running')).toThrow('asleep');
+    expect(() => metrics.setState('assay_run_state', 'asleep' as 'running')).toThrow('asleep');
   });
 
   it('have names that say what they are, in base units', () => {
@@ -92,7 +92,7 @@ describe('the metrics', () => {
     requireOrSkip('promtool', hasProgram('promtool'), 'it lints the metrics page; Prometheus packages have it');
 
     it('are without a complaint', async () => {
-      const metrics = createMetrics(BUILD);
+      const metrics = new Metrics(BUILD);
       useEverything(metrics, 3);
       const lint = spawnSync('promtool', ['check', 'metrics'], { input: await metrics.render(), encoding: 'utf8' });
       expect(lint.stderr + lint.stdout).toBe('');
@@ -103,7 +103,7 @@ describe('the metrics', () => {
 
 describe('serveMetrics', () => {
   it('serves the page and nothing else, until it is closed', async () => {
-    const metrics = createMetrics(BUILD);
+    const metrics = new Metrics(BUILD);
     const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 });
     const page = await fetch(`http://${server.address}/metrics`);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
@@ -120,7 +120,7 @@ describe('serveMetrics', () => {
     onTestFinished(() => { other.close(); });
     const { port } = other.address() as AddressInfo;
     for (const address of [{ host: '127.0.0.1', port }, { host: '192.0.2.1', port: 9100 }, { host: '127.0.0.1', port: 70_000 }]) {
-      await expect(serveMetrics(createMetrics(BUILD), address)).rejects.toMatchObject({ code: 'ADDRESS_IN_USE', details: { address: `${address.host}:${address.port}` } });
+      await expect(serveMetrics(new Metrics(BUILD), address)).rejects.toMatchObject({ code: 'ADDRESS_IN_USE', details: { address: `${address.host}:${address.port}` } });
     }
   });
 

@@ -1,5 +1,4 @@
 // The run's metrics in Prometheus' form: every series of the catalogue is there from the start, and no other can be made.
-import type { RunState } from '@assay/domain';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { BUILD_INFO, METRICS, type MetricEntry, type MetricName } from './catalogue.ts';
 
@@ -14,13 +13,9 @@ type OnlyLabel<Name extends MetricName> = LabelsOf<Name> extends undefined ? nev
 /** Gauges with one label of which exactly one value holds. */
 type StateName = 'assay_run_state' | 'assay_probe_verdict';
 
-export interface Build {
+interface Build {
   version: string;
   commit: string | null;
-}
-
-export function createMetrics(build: Build): Metrics {
-  return new Metrics(build);
 }
 
 export class Metrics {
@@ -47,10 +42,6 @@ export class Metrics {
     const [label, values] = Object.entries(METRICS[name].labels)[0] as [string, readonly string[]];
     checkLabels(name, { [label]: state });
     for (const value of values) (this.#gauges.get(name) as Gauge).set({ [label]: value }, Number(value === state));
-  }
-
-  setRunState(state: RunState): void {
-    this.setState('assay_run_state', state);
   }
 
   add<Name extends NamesOf<'counter'>>(name: Name, value: number, ...[labels]: LabelArguments<Name>): void {

@@ -2,7 +2,7 @@
 import type { FailureClass } from '@assay/protocol';
 import type { Logger } from './logger.ts';
 
-export interface ShardAttemptLine {
+interface ShardAttemptLine {
   epoch: number;
   shard: string;
   attempt: number;

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { LineSplitter, workerEventSchema, type WorkerEvent } from '@assay/protocol';
 
-export interface EventHandlers {
+interface EventHandlers {
   onEvent: (event: WorkerEvent) => void;
   /** A `hello` of another protocol version, whatever else it holds. */
   onForeignHello: (protocol: unknown) => void;

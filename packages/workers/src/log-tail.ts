@@ -1,7 +1,7 @@
 // Finds the cause in what a worker wrote before it ended: the first error since it last did well, and the last lines.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-export const TAIL_LINES = 100;
+const TAIL_LINES = 100;
 const READ_BYTES = 1 << 20;
 const TAIL_BYTES = 64 << 10;
 const MAX_LINE = 500;

@@ -8,7 +8,7 @@ import { execa } from 'execa';
 
 const GUARD = fileURLToPath(new URL('../guard.py', import.meta.url));
 
-export interface GuardedCommand {
+interface GuardedCommand {
   /** Any Python 3; it runs the guard, which then becomes `command`. */
   python: string;
   command: readonly string[];

@@ -1,4 +1,5 @@
 // Starts a server of ours, such as Redis, so that it cannot outlive this process.
+import { signalGroup } from './process-group.ts';
 import { type RawExit, spawnGuarded } from './spawn-guarded.ts';
 
 export interface ServerProcess {
@@ -17,12 +18,7 @@ export function spawnServer({ python, command, logFile }: { python: string; comm
   return {
     pid,
     exited: ended,
-    kill(signal) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // already gone
-      }
-    },
+    // The whole group: where the interpreter is a script around one, the server is its child.
+    kill: (signal) => { signalGroup(pid, signal); },
   };
 }

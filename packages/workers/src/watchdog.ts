@@ -1,7 +1,7 @@
 // Ends a worker that lives but does nothing. Progress counts, not time: a slow load that still advances is left alone.
 import type { WorkerHandle } from './worker-handle.ts';
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Longest time without progress while it loads or works; the configuration's stall_timeout. */
   stallTimeoutMs: number;
   /** Longest time a load may take in all, however much it advances; no limit when absent. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AssayError, findNearest, type RunConfig } from '@assay/domain';
 
-export type PlaceOf = (key: keyof RunConfig) => string;
+type PlaceOf = (key: keyof RunConfig) => string;
 
 export function checkPaths(config: RunConfig, placeOf: PlaceOf): void {
   for (const folder of config.include_path) {

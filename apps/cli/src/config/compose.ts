@@ -18,7 +18,7 @@ export interface Composed {
   notes: string[];
 }
 
-export interface ComposeInput {
+interface ComposeInput {
   flags: GivenFlags;
   file: ConfigFile | undefined;
   cwd: string;

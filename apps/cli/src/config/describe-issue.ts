@@ -26,7 +26,7 @@ function descend(issue: Issue): Issue {
   return descend({ ...meant, path: [...issue.path, ...meant.path] });
 }
 
-export function showValue(value: unknown): string {
+function showValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') return `the text "${value.length > 40 ? `${value.slice(0, 40)}…` : value}"`;
   if (Array.isArray(value)) return 'a list';

@@ -1,7 +1,7 @@
 // Finds a key that a mapping holds twice, at any depth. YAML and JSON parsers keep the last one without a word.
 import { isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
 
-export interface DuplicateKey {
+interface DuplicateKey {
   key: string;
   /** Offsets of both keys in the text. */
   first: number;

@@ -4,14 +4,14 @@ import { AssayError, type RunConfig } from '@assay/domain';
 import type { KeyPath } from './config-file.ts';
 import { LM_EVAL_MODELS, SUPPORTED_MODELS } from './models.ts';
 
-export interface Surroundings {
+interface Origins {
   cwd: string;
   placeOf(path: KeyPath): string;
   /** True where a file or flag set the key. */
   isGiven(key: keyof RunConfig): boolean;
 }
 
-type Rule = (config: RunConfig, around: Surroundings) => string | undefined;
+type Rule = (config: RunConfig, origins: Origins) => string | undefined;
 
 /** Pairs of key and check; a check returns what is wrong. */
 const RULES: readonly (readonly [keyof RunConfig, Rule])[] = [
@@ -23,21 +23,21 @@ const RULES: readonly (readonly [keyof RunConfig, Rule])[] = [
   ['output_path', (config) => (config.output_path?.endsWith('.json') ? 'expected a folder: a run writes more than one file' : undefined)],
 ];
 
-export function finishConfig(config: RunConfig, around: Surroundings): { config: RunConfig; notes: string[] } {
+export function finishConfig(config: RunConfig, origins: Origins): { config: RunConfig; notes: string[] } {
   checkModelName(config.model);
   for (const [key, rule] of RULES) {
-    const problem = rule(config, around);
-    if (problem !== undefined) throw new AssayError('CONFIG_VALUE', { place: around.placeOf([key]), key, problem });
+    const problem = rule(config, origins);
+    if (problem !== undefined) throw new AssayError('CONFIG_VALUE', { place: origins.placeOf([key]), key, problem });
   }
   const tasks = [...new Set(config.tasks)];
   if (tasks.length === 0) throw new AssayError('TASK_NONE', { pattern: 'an empty list' });
   const finished: RunConfig = {
     ...config,
-    tasks: tasks.map((task) => resolveTask(task, around.cwd)),
-    include_path: config.include_path.map((folder) => resolve(around.cwd, folder)),
+    tasks: tasks.map((task) => resolveTask(task, origins.cwd)),
+    include_path: config.include_path.map((folder) => resolve(origins.cwd, folder)),
     log_samples: config.log_samples || config.predict_only,
   };
-  return { config: finished, notes: collectNotes(config, tasks, around) };
+  return { config: finished, notes: collectNotes(config, tasks, origins) };
 }
 
 function checkModelName(model: string): void {
@@ -47,11 +47,11 @@ function checkModelName(model: string): void {
 }
 
 /** A task given as a path is made absolute: the harness works in another folder. Names and globs of names stay. */
-export function resolveTask(task: string, cwd: string): string {
+function resolveTask(task: string, cwd: string): string {
   return /\.ya?ml$/.test(task) || /^(\.{1,2})?\//.test(task) ? resolve(cwd, task) : task;
 }
 
-function collectNotes(config: RunConfig, tasks: string[], { isGiven }: Surroundings): string[] {
+function collectNotes(config: RunConfig, tasks: string[], { isGiven }: Origins): string[] {
   const notes: string[] = [];
   if (tasks.length < config.tasks.length) notes.push(`tasks named twice are run once: ${[...new Set(config.tasks.filter((task, place) => config.tasks.indexOf(task) !== place))].join(', ')}`);
   if (isGiven('batch_size')) notes.push(explainBatchSize(config));

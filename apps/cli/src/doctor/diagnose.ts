@@ -1,5 +1,5 @@
 // From facts to findings: what is wrong with this machine and what to do about it. A pure table of checks.
-import { formatBytes } from '@assay/domain';
+import { formatBytes, GIB } from '@assay/domain';
 import { MIN_FREE_BYTES } from '@assay/store';
 import type { MachineFacts } from './probe-machine.ts';
 import { NEEDED_PACKAGES, type PythonFacts } from './probe-python.ts';
@@ -24,7 +24,7 @@ export interface Finding {
 }
 
 const SETUP = 'Run `npm run setup` in the clone.';
-const LOW_DISK_BYTES = 2 * 2 ** 30;
+const LOW_DISK_BYTES = 2 * GIB;
 const TESTED_PYTHON = '3.11.';
 
 const ok = (check: string, text: string): Finding => ({ check, level: 'ok', text, remedy: null });

@@ -6,7 +6,7 @@ import { ProgressView, type ProgressViewOptions } from '../progress-view.ts';
 import { listenForInterrupts } from '../signals.ts';
 import type { Surroundings } from '../surroundings.ts';
 
-export interface Evaluation<Output> {
+interface Evaluation<Output> {
   outcome: NonNullable<ProgressViewOptions['outcome']>;
   work(input: RunInput): Promise<Output>;
 }

@@ -2,7 +2,7 @@
 import type { RunConfig } from '@assay/domain';
 import type { RuleName } from './parse-rules.ts';
 
-export type FlagStatus = 'supported' | 'noted' | 'refused';
+type FlagStatus = 'supported' | 'noted' | 'refused';
 
 export interface FlagEntry {
   /** Name without dashes, spelt as the configuration key. */

@@ -1,10 +1,9 @@
 // The log files of a run: the run's own (JSON lines) and one a worker process (what it printed).
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AssayError, suggestNearest } from '@assay/domain';
-import { RUN_FILES, type RunDirectory } from '@assay/store';
+import { type RunDirectory, workerLogFile } from '@assay/store';
 
-export interface LogFile {
+interface LogFile {
   path: string;
   /** JSON lines, to be rendered for people. */
   isStructured: boolean;
@@ -12,9 +11,9 @@ export interface LogFile {
 
 /** The run's own log without a name; a worker's by its name. Throws ARGUMENT_UNKNOWN with the names there are. */
 export async function findLogFile(run: RunDirectory, worker: string | undefined): Promise<LogFile> {
-  if (worker === undefined) return { path: join(run.dir, RUN_FILES.log), isStructured: true };
+  if (worker === undefined) return { path: run.paths.log, isStructured: true };
   const names = await listWorkerLogs(run);
-  if (names.includes(worker)) return { path: join(run.paths.logsDir, `${worker}.log`), isStructured: false };
+  if (names.includes(worker)) return { path: workerLogFile(run.dir, worker), isStructured: false };
   const there = names.length === 0 ? 'No worker has written a log yet.' : `There are: ${names.join(', ')}.`;
   throw new AssayError('ARGUMENT_UNKNOWN', { what: 'worker', name: worker, nearest: suggestNearest(worker, names, there) });
 }

@@ -6,7 +6,7 @@ import { LineSplitter } from '@assay/protocol';
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 10;
 
-export interface TailOptions {
+interface TailOptions {
   lines: number;
   /** Asked between two looks at the file; true ends the following. undefined: do not follow. */
   isOver?: () => Promise<boolean>;

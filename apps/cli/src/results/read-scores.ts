@@ -6,7 +6,7 @@ import type { MetricRow, WireFloat } from '@assay/protocol';
 import { foldEvents, readEvents, readManifest, type RunDirectory } from '@assay/store';
 import { describeRun } from '../status/describe-run.ts';
 
-export interface RunScores {
+interface RunScores {
   /** Absolute path of the results file, for lm_eval's own readers. */
   resultsFile: string;
   sealed: boolean;

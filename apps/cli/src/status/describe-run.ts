@@ -5,7 +5,7 @@ import { foldEvents, type LoggedEvent, readEvents, readRunJson, type ResultLedge
 import { type LiveProcess, listLiveProcesses } from './live-processes.ts';
 import { listLeasedShards, listOpenRequests, type OpenRequests } from './open-requests.ts';
 
-export interface TaskProgress {
+interface TaskProgress {
   task: string;
   requests: number;
   final: number;

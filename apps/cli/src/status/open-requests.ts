@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { requestShapeAt } from '@assay/protocol';
 import { type EventOf, formatAttempt, type LoggedEvent, orderFile, type ResultLedger, type RunHistory } from '@assay/store';
 
-export interface OpenRequest {
+interface OpenRequest {
   row: number;
   task: string;
   ordinal: number;
@@ -26,7 +26,7 @@ export interface OpenRequests {
   waiting: number;
 }
 
-export interface OpenQuestion {
+interface OpenQuestion {
   dir: string;
   events: readonly LoggedEvent[];
   history: RunHistory;

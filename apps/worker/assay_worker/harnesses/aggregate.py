@@ -19,8 +19,7 @@ from assay_worker.harnesses.results import collect_scored, describe_experiment, 
 from assay_worker.harnesses.samples import dump_sample
 from assay_worker.harnesses.score import list_filters
 from assay_worker.harnesses.session import Session, TaskPart
-from assay_worker.protocol import Aggregate, Aggregated, MetricRow
-from assay_worker.protocol.base import encode_float
+from assay_worker.protocol import Aggregate, Aggregated, MetricRow, encode_float
 
 
 def aggregate(session: Session, command: Aggregate) -> Aggregated:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_BLOCK_BYTES = 1 << 20
 
 
 def digest_text(text: str) -> str:
@@ -32,14 +31,9 @@ def digest_documents(split: str, documents: Iterable[Any]) -> str:
     return state.hexdigest()
 
 
-def digest_files(paths: Iterable[Path]) -> str:
-    """Of the files' bytes, one after the other."""
-    state = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                state.update(block)
-    return state.hexdigest()
+def digest_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_code(function: Any) -> str:

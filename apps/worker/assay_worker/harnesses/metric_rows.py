@@ -6,6 +6,7 @@ from typing import Any
 from lm_eval.api.group import Group
 
 from assay_worker.harnesses.session import TaskPart
+from assay_worker.harnesses.task_facts import read_version
 from assay_worker.protocol import MetricRow
 
 
@@ -14,7 +15,7 @@ def build_task_rows(part: TaskPart, values: dict[str, Any], errors: dict[str, st
     head = {
         "task": part.name,
         "alias": str(task.get_config("task_alias") or part.name),
-        "version": task.VERSION if isinstance(task.VERSION, (str, int, float)) else "N/A",
+        "version": read_version(task),
         "num_fewshot": int(task.get_config("num_fewshot") or 0),
         "group": False,
     }

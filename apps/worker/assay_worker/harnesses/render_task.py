@@ -15,7 +15,7 @@ from assay_worker.harnesses.refusals import Refusal, refuse_task
 from assay_worker.harnesses.render_model import RenderModel
 from assay_worker.harnesses.request_files import RequestWriter
 from assay_worker.harnesses.session import TaskPart
-from assay_worker.harnesses.task_facts import describe_filters, describe_metrics, digest_named_files, find_split
+from assay_worker.harnesses.task_facts import describe_filters, describe_metrics, digest_named_files, find_split, read_version
 from assay_worker.harnesses.task_lints import lint_task
 from assay_worker.harnesses.tasks import Suite
 from assay_worker.protocol import Render, RenderedTask
@@ -156,7 +156,3 @@ def describe_task(rendering: Rendering, part: TaskPart) -> dict[str, Any]:
         "first_tokens": first,
         "unsafe_code": bool(getattr(task, "UNSAFE_CODE", False)),
     }
-
-
-def read_version(task: Any) -> str | int | float:
-    return task.VERSION if isinstance(task.VERSION, (str, int, float)) else "N/A"

@@ -37,7 +37,7 @@ class RequestWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.table.close_tokens().close()
+        self.table.flush_tokens().close()
         if self._docs is not None:
             self._docs.close()
         self._remove_temporary()
@@ -50,7 +50,7 @@ class RequestWriter:
     def finish(self, parameters: ParameterSets) -> str:
         """Puts the files in place and returns their digest (sha256 over index.bin, tokens.bin and params.json)."""
         index, params = self.table.dump_index(), parameters.dump()
-        tokens = self.table.close_tokens()
+        tokens = self.table.flush_tokens()
         digest = hashlib.sha256(index)
         for block in _read_blocks(self.table.tokens_path):
             digest.update(block)

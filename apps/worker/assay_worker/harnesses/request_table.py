@@ -80,7 +80,7 @@ class RequestTable:
     def set_column(self, name: str, values: npt.NDArray[Any]) -> None:
         self.columns[name] = array("I", values.astype(np.uint32).tobytes())
 
-    def close_tokens(self) -> IO[bytes]:
+    def flush_tokens(self) -> IO[bytes]:
         self._file.flush()
         return self._file
 

@@ -1,6 +1,6 @@
 """What a harness process remembers between its commands: tasks with their instances, where their rows are, their scores."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from lm_eval.api.group import Group
@@ -50,4 +50,3 @@ class Session:
     stops: list[list[str]]
     parameter_sets: list[int]
     started: float
-    config: dict[str, Any] = field(default_factory=dict)

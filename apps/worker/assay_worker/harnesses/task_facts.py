@@ -6,12 +6,12 @@ from typing import Any
 from lm_eval.api.registry import AGGREGATION_REGISTRY, METRIC_REGISTRY
 from lm_eval.api.task import Task
 
-from assay_worker.harnesses.digests import digest_code, digest_files
+from assay_worker.harnesses.digests import digest_code, digest_file
 from assay_worker.harnesses.stock_tasks import STOCK_FOLDER
 
 
 def digest_named_files(files: list[Path]) -> dict[str, str]:
-    return {_name_file(path): digest_files([path]) for path in files}
+    return {_name_file(path): digest_file(path) for path in files}
 
 
 def _name_file(path: Path) -> str:
@@ -79,3 +79,7 @@ def find_split(task: Task) -> str:
         if task.get_config(key):
             return str(task.get_config(key))
     return "the task's own"
+
+
+def read_version(task: Any) -> str | int | float:
+    return task.VERSION if isinstance(task.VERSION, (str, int, float)) else "N/A"

@@ -29,7 +29,6 @@ class ModelText:
     name: str
     config: Any
     tokenizer: Any
-    tokenizer_name: str
     max_model_len: int
 
 
@@ -47,7 +46,7 @@ def load_model_text(model_args: dict[str, Any], trust_remote_code: bool) -> Mode
     config = _load_config(str(name), model_args, trust)
     tokenizer = _load_tokenizer(str(model_args.get("tokenizer") or name), config, model_args, trust)
     window = find_window(config, model_args)
-    return ModelText(str(name), config, tokenizer, str(model_args.get("tokenizer") or name), window)
+    return ModelText(str(name), config, tokenizer, window)
 
 
 def _check_place(name: str) -> None:

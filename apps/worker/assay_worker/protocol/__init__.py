@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from .base import FROM_WIRE, NON_FINITE, PROTOCOL_VERSION, Wire, decode_float, encode_float
+from .base import FROM_WIRE, PROTOCOL_VERSION, Wire, encode_float
 from .engine_messages import (
     Batch,
     Cancel,
@@ -73,10 +73,10 @@ def to_wire(value: Any) -> Any:
 
 
 __all__ = [
-    "FAILURE_CLASSES", "NON_FINITE", "PROTOCOL_VERSION", "REQUEST_KINDS", "Aggregate", "Aggregated", "Batch", "Cancel",
+    "FAILURE_CLASSES", "PROTOCOL_VERSION", "REQUEST_KINDS", "Aggregate", "Aggregated", "Batch", "Cancel",
     "Determinism", "EngineCommand", "Exit", "Failed", "Failure", "FailureClass", "HarnessCommand", "Heartbeat", "Hello",
     "Load", "Loaded", "MemoryTerm", "MetricRow", "Outcome", "Probe", "ProbeStep", "Probed", "ProbedStep", "Render",
     "Rendered", "RenderedTask", "RequestKind", "Result", "Results", "Score", "Scored", "Seeds", "Shard", "ShardDone",
-    "Wire", "WorkerEvent", "WorkerState", "decode_float", "encode_float", "engine_commands", "harness_commands",
-    "read_message", "to_wire", "worker_events", "write_message",
+    "Wire", "WorkerEvent", "WorkerState", "encode_float", "engine_commands", "harness_commands",
+    "read_message", "worker_events", "write_message",
 ]  # fmt: skip

@@ -135,6 +135,3 @@ class Aggregated(Wire):
     results_file: str
     samples_files: list[str]
     rows: list[MetricRow]
-
-
-HarnessEvent = Rendered | Scored | Aggregated

@@ -1,14 +1,14 @@
 // The agent: leases shards from the queue, has the engine workers run them, and stores what they say. It alone writes results.
 import { isEndState } from '@assay/domain';
-import type { Result, ResultsMessage, ShardDone } from '@assay/protocol';
-import type { ShardJob, ShardQueue } from '@assay/queue';
+import type { Result, ResultsMessage, ShardDone, ShardJob } from '@assay/protocol';
+import type { ShardQueue } from '@assay/queue';
 import { openResultWriter, readResults, type EventLog, type ResultLedger, type ResultWriter, scanAttempt } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from './describe-failure.ts';
 import type { EnginePool, Lease, Replica } from './engine-pool.ts';
 import type { LedgerShard, ShardLedger } from './shard-ledger.ts';
 
-export interface AgentInput {
+interface AgentInput {
   dir: string;
   runId: string;
   epoch: number;
@@ -64,6 +64,7 @@ export class Agent {
   readonly #attempts = new Map<string, Attempt>();
   /** Shards that are leased or running, by when they were leased. */
   readonly #leasedAtMs = new Map<LedgerShard, number>();
+  #beginning: Promise<unknown> = Promise.resolve();
   readonly #idle = Promise.withResolvers<void>();
   #fatal: unknown;
 
@@ -131,7 +132,7 @@ export class Agent {
   }
 
   async #attempt(shard: LedgerShard, lease: Lease, signal: AbortSignal): Promise<void> {
-    const attempt = await this.#begin(shard, lease);
+    const attempt = await this.#beginInTurn(shard, lease);
     const key = `${shard.id}#${attempt.number}`;
     this.#attempts.set(key, attempt);
     const cancel = () => lease.handle.send({ type: 'cancel', shard: shard.id, attempt: attempt.number });
@@ -150,6 +151,13 @@ export class Agent {
       signal.removeEventListener('abort', cancel);
       this.#attempts.delete(key);
     }
+  }
+
+  /** One after the other, so that shards reach their engines in the order in which they were leased, the longest first. */
+  #beginInTurn(shard: LedgerShard, lease: Lease): Promise<Attempt> {
+    const begun = this.#beginning.then(() => this.#begin(shard, lease));
+    this.#beginning = begun.catch(() => undefined);
+    return begun;
   }
 
   async #begin(shard: LedgerShard, { replica, handle: { name: worker } }: Lease): Promise<Attempt> {

@@ -26,7 +26,7 @@ export interface Lease {
   release(): void;
 }
 
-export interface EnginePoolInput {
+interface EnginePoolInput {
   /** Returns at once; the worker says hello when its imports are done. */
   spawn(number: number): WorkerHandle;
   load(replica: Replica, plan: Plan): Promise<Loaded>;

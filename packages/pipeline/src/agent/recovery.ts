@@ -28,7 +28,8 @@ export interface RecoveryInput {
   tried: Plan[];
   /** Why each process that failed did. */
   downfalls: Map<WorkerHandle, Downfall>;
-  onRung(plan: Plan, why: string): void;
+  /** Resolves when a further start would begin with it. */
+  onRung(plan: Plan, why: string): Promise<void>;
 }
 
 /** Handles one failed attempt; resolves when its shard is queued again or has ended. */
@@ -66,7 +67,7 @@ async function stepDown(input: RecoveryInput, { replica, shard, failure }: { rep
   if (!rung) return undefined;
   const number = input.tried.push(rung) - 1;
   await input.events.append({ type: 'rung_taken', epoch: input.epoch, from: number - 1, to: number, why: failure.message, shard: shard.id });
-  input.onRung(rung, failure.message);
+  await input.onRung(rung, failure.message);
   return rung;
 }
 

@@ -34,7 +34,7 @@ export type Verdict =
 
 const FRESH = { attempt: 1, state: 'pending', crashes: 0, crashesAlone: 0, openAtStart: 0 } as const;
 
-export interface LedgerInput {
+interface LedgerInput {
   shards: readonly Shard[];
   /** Rows in the order of dispatch; shards are ranges of it. */
   order: Uint32Array;

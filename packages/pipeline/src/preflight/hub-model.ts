@@ -7,14 +7,13 @@ import { AssayError } from '@assay/domain';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface HubQuestion {
+interface HubQuestion {
   id: string;
   revision: string;
   env: Environment;
-  cwd: string;
 }
 
-export interface HubModel {
+interface HubModel {
   /** Snapshot in the cache; undefined where the engine has to fetch it. */
   folder: string | undefined;
   configJson: unknown;
@@ -33,7 +32,7 @@ export async function findHubModel(question: HubQuestion): Promise<HubModel> {
 }
 
 /** Where huggingface_hub keeps its files. */
-export function hubCacheFolder(env: Environment): string {
+function hubCacheFolder(env: Environment): string {
   if (env['HF_HUB_CACHE']) return env['HF_HUB_CACHE'];
   const home = env['HF_HOME'] || join(env['XDG_CACHE_HOME'] || join(env['HOME'] || homedir(), '.cache'), 'huggingface');
   return join(home, 'hub');

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
@@ -50,7 +50,7 @@ async function refuse(pretrained: unknown, more?: Record<string, unknown>, env?:
 
 test('a complete folder gives its configuration and headers', async () => {
   const files = await check('smollm2');
-  expect(files).toMatchObject({ kind: 'folder', path: folder, configJson: { model_type: 'llama' }, weights: [{ file: 'model.safetensors' }] });
+  expect(files).toMatchObject({ path: folder, configJson: { model_type: 'llama' }, weights: [{ file: 'model.safetensors' }] });
   expect(files.headers).toEqual([{ weight: { dtype: 'F32', shape: [2, 2], bytes: 16 } }]);
 });
 
@@ -71,6 +71,18 @@ test.each([
   await rm(join(folder, name));
   const error = await refuse('smollm2');
   expect(error.code).toBe(code);
+  expect(error.message).toContain(words);
+});
+
+test.each([
+  ['a link to nowhere', (path: string) => symlink('nowhere', path), 'a link to a file that is not there'],
+  ['a folder', (path: string) => mkdir(path), 'cannot be read (EISDIR)'],
+])('weights that are %s are damage', async (_, make, words) => {
+  const path = join(folder, 'model.safetensors');
+  await rm(path);
+  await make(path);
+  const error = await refuse('smollm2');
+  expect(error.code).toBe('MODEL_BROKEN');
   expect(error.message).toContain(words);
 });
 
@@ -125,7 +137,7 @@ test('a tokenizer elsewhere is checked there', async () => {
   await rm(join(folder, 'tokenizer.json'));
   await mkdir(join(root, 'tokens'));
   await writeFile(join(root, 'tokens', 'tokenizer.model'), 'x');
-  expect((await check('smollm2', { tokenizer: './tokens' })).kind).toBe('folder');
+  expect((await check('smollm2', { tokenizer: './tokens' })).path).toBe(folder);
   expect((await refuse('smollm2', { tokenizer: './token' })).message).toContain('tokenizer: no such folder; beside it there is');
 });
 
@@ -139,7 +151,7 @@ test('an id in the cache is a folder there', async () => {
   await mkdir(join(root, 'hf/hub/models--owner--name/refs'));
   await writeFile(join(root, 'hf/hub/models--owner--name/refs/main'), 'abc\n');
   for (const name of ['config.json', 'tokenizer.json', 'model.safetensors']) await writeFile(join(snapshot, name), await readFile(join(folder, name)));
-  expect(await check('owner/name')).toMatchObject({ kind: 'cached', path: snapshot });
+  expect(await check('owner/name')).toMatchObject({ path: snapshot });
   await rm(join(snapshot, 'model.safetensors'));
   expect((await refuse('owner/name')).message).toContain('the cache has no weights of it');
 });
@@ -152,7 +164,7 @@ test('a hub that answers gives the configuration; one that does not is named', a
   await new Promise<void>((resolve) => hub?.listen(0, '127.0.0.1', resolve));
   const endpoint = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
   const env = { HF_ENDPOINT: endpoint, HF_HOME: join(root, 'hf') };
-  expect(await check('owner/name', {}, env)).toMatchObject({ kind: 'hub', path: undefined, configJson: { model_type: 'llama' }, headers: [] });
+  expect(await check('owner/name', {}, env)).toMatchObject({ path: undefined, configJson: { model_type: 'llama' }, headers: [] });
   expect((await refuse('owner/none', {}, env)).message).toContain('the hub has no such model');
   expect((await refuse('owner/gated', {}, env)).message).toContain('gated');
   const closed = new Promise((resolve) => hub?.close(resolve));

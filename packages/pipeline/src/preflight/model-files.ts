@@ -12,9 +12,7 @@ import { readWeights, type WeightFile } from './weight-files.ts';
 export interface ModelFiles {
   /** As the configuration names it: model_args.pretrained. */
   name: string;
-  /** hub: an id whose files are not on this machine yet; the engine fetches them. */
-  kind: 'folder' | 'cached' | 'hub';
-  /** Absolute folder of the files; undefined for `hub`. */
+  /** Absolute folder of the files; undefined for a hub id whose files are not on this machine yet: the engine fetches them. */
   path: string | undefined;
   configJson: unknown;
   /** One a weights file; empty where the weights are not on this machine yet. */
@@ -22,7 +20,7 @@ export interface ModelFiles {
   weights: WeightFile[];
 }
 
-export interface ModelCheck {
+interface ModelCheck {
   modelArgs: Readonly<Record<string, unknown>>;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
@@ -32,11 +30,11 @@ export interface ModelCheck {
 export async function checkModel({ modelArgs, env, cwd }: ModelCheck): Promise<ModelFiles> {
   const name = readName(modelArgs);
   const path = resolve(cwd, name);
-  if (await isFolder(path)) return { name, kind: 'folder', ...(await readFolder({ path, name, modelArgs, cwd })) };
+  if (await isFolder(path)) return { name, ...(await readFolder({ path, name, modelArgs, cwd })) };
   if (isPath(name) || (await exists(path))) throw new AssayError('MODEL_NOT_FOUND', { model: name, problem: await describeMissingFolder(path) });
-  const found = await findHubModel({ id: name, revision: readText(modelArgs['revision']) ?? 'main', env, cwd });
-  if (found.folder === undefined) return { name, kind: 'hub', path: undefined, configJson: found.configJson, headers: [], weights: [] };
-  return { name, kind: 'cached', ...(await readFolder({ path: found.folder, name, modelArgs, cwd })) };
+  const found = await findHubModel({ id: name, revision: readText(modelArgs['revision']) ?? 'main', env });
+  if (found.folder === undefined) return { name, path: undefined, configJson: found.configJson, headers: [], weights: [] };
+  return { name, ...(await readFolder({ path: found.folder, name, modelArgs, cwd })) };
 }
 
 function readName(modelArgs: ModelCheck['modelArgs']): string {

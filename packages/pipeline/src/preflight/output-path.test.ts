@@ -20,6 +20,10 @@ test('a file in the way is named', async () => {
   await expect(checkOutput({ outputPath: 'file/run', cwd })).rejects.toMatchObject({ code: 'OUTPUT_NOT_WRITABLE' });
 });
 
+test('a path with a NUL character is refused', async () => {
+  await expect(checkOutput({ outputPath: 'a\0b', cwd })).rejects.toMatchObject({ code: 'OUTPUT_NOT_WRITABLE' });
+});
+
 test('more than the disk holds is refused before anything starts', async () => {
   await expect(checkOutput({ outputPath: 'run', cwd, neededBytes: 2 ** 60 })).rejects.toMatchObject({ code: 'DISK_FULL' });
 });

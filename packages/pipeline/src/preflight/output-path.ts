@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { AssayError } from '@assay/domain';
 import { checkSpace, toDiskError } from '@assay/store';
 
-export interface OutputQuestion {
+interface OutputQuestion {
   /** As given; undefined: runs/ below `cwd`. */
   outputPath: string | undefined;
   cwd: string;

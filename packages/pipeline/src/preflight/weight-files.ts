@@ -74,6 +74,17 @@ function explainMissingWeights(names: string[]): string {
 }
 
 async function readHeader(path: string): Promise<{ bytes: number; header: SafetensorsHeader }> {
+  try {
+    return await readWholeHeader(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error) || error instanceof AssayError) throw error;
+    // A hub cache is made of links to files that somebody may have deleted.
+    const problem = error.code === 'ENOENT' ? 'it is a link to a file that is not there' : `it cannot be read (${error.code})`;
+    throw new AssayError('MODEL_BROKEN', { model: path, problem }, { cause: error });
+  }
+}
+
+async function readWholeHeader(path: string): Promise<{ bytes: number; header: SafetensorsHeader }> {
   const { size } = await stat(path);
   const source = { file: path, fileBytes: size };
   const isPointer = size < 1024 && (await readFile(path, 'utf8')).startsWith('version https://git-lfs');

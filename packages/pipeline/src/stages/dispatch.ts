@@ -47,14 +47,14 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     logMove: (shard, from, to) => context.log.debug({ shard, from, to }, 'shard state'),
   });
   const progress = new ProgressReporter(context, {
-    index, results, shards, pool, order: work.order, oldestLeaseAtMs: () => agent.oldestLeaseAtMs, maxNumBatchedTokens: (input.tried.at(-1) as Plan).maxNumBatchedTokens,
+    index, results, shards, pool, order: work.order, oldestLeaseAtMs: () => agent.oldestLeaseAtMs, plan: input.tried.at(-1) as Plan,
   });
   const recovery = {
     epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried, downfalls: new Map<WorkerHandle, Downfall>(),
-    onRung: (plan: Plan, why: string) => {
+    onRung: async (plan: Plan, why: string) => {
       showWarning(context, `out of memory in mid-run (${why}); going on with a smaller plan`);
       context.metrics.set('assay_plan_rung', input.tried.length - 1);
-      writePlan(context, plan, input.tried.length - 1).catch((thrown: unknown) => agent.fail(thrown));
+      await writePlan(context, plan, input.tried.length - 1);
     },
   };
   const agent: Agent = new Agent({

@@ -2,10 +2,11 @@
 // planner's; this stage reads the files it needs and writes what was chosen.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AssayError } from '@assay/domain';
 import { choosePlan, cutShards, digestOrder, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
 import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
 import { orderFile, readRunJson, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
-import { checkDiskNeed } from '../preflight/index.ts';
+import { checkDiskNeed } from '../preflight/disk-need.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface PlannedRun {
@@ -22,7 +23,7 @@ export interface Dispatchable {
   shards: Shard[];
 }
 
-export interface PlanFacts {
+interface PlanFacts {
   node: NodeFacts;
   model: ModelFacts;
   rendered: Rendered;
@@ -38,7 +39,7 @@ export async function planRun(context: RunContext, { node, model, rendered }: Pl
     plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, limits: config.limits, determinism, node, facts: model, index,
     maxModelLen: rendered.maxModelLen,
   });
-  const stored = (await readRunJson(run.paths.plan)) as { plan: Plan; rung: number } | undefined;
+  const stored = await readStoredPlan(run.paths.plan, chosen);
   const plan = stored ? keepNumerics(stored.plan, chosen) : chosen;
   await writePlan(context, plan, stored?.rung ?? 0);
   await events.append({ type: 'plan_chosen', epoch, rung: stored?.rung ?? 0, plan: { ...plan } });
@@ -65,7 +66,17 @@ export async function orderOpenRequests(context: RunContext, { plan, index, resu
   return { file, order, shards };
 }
 
-export async function readIndex(path: string): Promise<RequestIndex> {
+/** The plan of an earlier start; `chosen` says which fields one has. Throws RESULTS_DAMAGED where a field of a plan is missing. */
+export async function readStoredPlan(path: string, chosen: Plan): Promise<{ plan: Plan; rung: number } | undefined> {
+  const stored = (await readRunJson(path)) as Partial<{ plan: Plan; rung: number }> | null | undefined;
+  if (stored === undefined) return undefined;
+  const { plan, rung } = stored ?? {};
+  const isWhole = plan !== null && typeof plan === 'object' && typeof rung === 'number' && Object.keys(chosen).every((field) => field in plan);
+  if (!isWhole) throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: 'it does not hold a whole plan' });
+  return { plan, rung };
+}
+
+async function readIndex(path: string): Promise<RequestIndex> {
   return parseRequestIndex(await readFile(path), path);
 }
 

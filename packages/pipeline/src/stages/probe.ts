@@ -11,7 +11,7 @@ import type { RunContext } from '../run-context.ts';
 import type { ProbeReport, ProbeRung } from './probe-report.ts';
 import { writePlan } from './plan.ts';
 
-export interface ProbeOutcome {
+interface ProbeOutcome {
   report: ProbeReport;
   /** Every plan tried, the one that fits last. */
   tried: Plan[];

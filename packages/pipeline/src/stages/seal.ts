@@ -7,13 +7,13 @@ import type { IdleShare } from '../idle-clock.ts';
 import {
   describeCoverage, describeDevice, describeEngine, describeHistory, describeModel, describeNumerics, describePlan, describeProbe, describeTasks, describeTimings, describeWeights,
 } from '../manifest-parts.ts';
-import type { ModelFiles } from '../preflight/index.ts';
+import type { ModelFiles } from '../preflight/model-files.ts';
 import type { RunContext } from '../run-context.ts';
 import type { ProbeReport } from './probe-report.ts';
 import type { Scorer } from './score.ts';
 
 /** What the engine was asked for and what it said, kept in engine.json: a resumed run may need no engine any more. */
-export interface EngineRecord {
+interface EngineRecord {
   /** Engine arguments as given by the user and the plan. */
   asked: Record<string, unknown>;
   hello: Hello;
@@ -22,7 +22,7 @@ export interface EngineRecord {
   rung: number;
 }
 
-export interface SealInput {
+interface SealInput {
   code: CodeVersion;
   model: ModelFiles;
   rendered: Rendered;

@@ -12,7 +12,7 @@ import type { SpawnOptions, WorkerHandle, WorkerMove, WorkerNews } from '../work
 
 const PROGRAMS = fileURLToPath(new URL('../../test-programs', import.meta.url));
 
-export interface TestWorker {
+interface TestWorker {
   worker: WorkerHandle;
   moves: WorkerMove[];
   events: WorkerNews[];

@@ -1,0 +1,98 @@
+import { choosePlan, parseModelFacts, type Plan } from '@assay/planner';
+import { type Failure, INDEX_COLUMNS, type RequestIndex } from '@assay/protocol';
+import type { EventLog } from '@assay/store';
+import { WorkerFailure, type WorkerHandle } from '@assay/workers';
+import { expect, test } from 'vitest';
+import type { Agent } from './agent.ts';
+import type { EnginePool, Lease, Replica } from './engine-pool.ts';
+import { recoverFromFailure, type RecoveryInput } from './recovery.ts';
+import { ShardLedger, type LedgerShard } from './shard-ledger.ts';
+
+const GIB = 2 ** 30;
+const REQUESTS = 8;
+
+/** Scored requests of 4,000 tokens. */
+function buildIndex(): RequestIndex {
+  const columns = Object.fromEntries(INDEX_COLUMNS.map((name) => [name, new Uint32Array(REQUESTS)])) as RequestIndex['columns'];
+  columns.contextTokens.fill(3_990);
+  columns.continuationTokens.fill(10);
+  return { count: REQUESTS, tokenOffset: new BigUint64Array(REQUESTS), columns };
+}
+
+function buildPlan(index: RequestIndex): Plan {
+  const config = {
+    architectures: ['LlamaForCausalLM'], model_type: 'llama', hidden_size: 576, num_hidden_layers: 30, num_attention_heads: 9, num_key_value_heads: 3,
+    intermediate_size: 1536, vocab_size: 49152, tie_word_embeddings: true, max_position_embeddings: 8192,
+  };
+  const facts = parseModelFacts(config, [{ weight: { dtype: 'BF16', shape: [1_000_000], bytes: 2_000_000 } }]);
+  return choosePlan({
+    plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts, index, maxModelLen: 8192, node: { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] },
+  });
+}
+
+function setUp() {
+  const index = buildIndex();
+  const plan = buildPlan(index);
+  const order = Uint32Array.from({ length: REQUESTS }, (_, row) => row);
+  const cut = [0, 1, 2].map((number) => ({ id: `s000${number}`, begin: 2 * number, end: 2 * number + 2, requests: 2, tokens: 0, cost: 0 }));
+  const shards = new ShardLedger({ shards: cut, order, isFinal: () => false, isAtomic: false, logMove: () => undefined });
+  const restarts: Plan[] = [];
+  const rungs: string[] = [];
+  const queued: string[] = [];
+  const tried = [plan];
+  const input: RecoveryInput = {
+    epoch: 1, index, shards, tried, mayStepDown: true, downfalls: new Map(),
+    events: { append: async ({ type }: { type: string }) => { rungs.push(type); } } as unknown as EventLog,
+    pool: { restart: async ({ plan: next }: { plan: Plan }) => { restarts.push(next); } } as unknown as EnginePool,
+    agent: () => ({ enqueue: async (added: LedgerShard[]) => { queued.push(...added.map(({ id }) => id)); } }) as unknown as Agent,
+    onRung: async () => undefined,
+  };
+  const fail = (number: number, on: { replica: Replica; handle: WorkerHandle }, failure?: Failure) => {
+    const shard = shards.shards.get(`s000${number}`) as LedgerShard;
+    shards.move(shard, 'leased');
+    shards.move(shard, 'running');
+    const how = { role: 'engine', logFile: 'engine-0.log' };
+    const failed = failure ? new WorkerFailure({ ...how, kind: 'failed', failure }) : new WorkerFailure({ ...how, kind: 'ended' });
+    return recoverFromFailure(input, { shard, lease: on as Lease, failure: failed });
+  };
+  const replicaOf = (under: Plan) => {
+    const handle = {} as WorkerHandle;
+    return { replica: { handle, plan: under } as Replica, handle };
+  };
+  return { plan, tried, restarts, rungs, queued, shards, fail, replicaOf };
+}
+
+const OOM: Failure = { class: 'oom', message: 'can\'t allocate memory', where: 'logits' };
+
+test('out of memory takes one rung for a process, however many of its shards it fails', async () => {
+  const { plan, tried, restarts, rungs, queued, fail, replicaOf } = setUp();
+  const on = replicaOf(plan);
+  // The second shard had not reached the engine: to it the process has merely ended.
+  await Promise.all([fail(0, on, OOM), fail(1, on)]);
+  expect(rungs).toEqual(['rung_taken']);
+  expect(tried).toHaveLength(2);
+  expect(new Set(restarts)).toEqual(new Set([tried[1]]));
+  expect(queued.sort()).toEqual(['s0000', 's0001']);
+});
+
+test('shards of a process that ran out of memory have no crash on their account', async () => {
+  const { plan, shards, fail, replicaOf } = setUp();
+  const on = replicaOf(plan);
+  await Promise.all([fail(0, on, OOM), fail(1, on)]);
+  expect([...shards.shards.values()].map(({ crashes, state }) => ({ crashes, state }))).toEqual(Array.from({ length: 3 }, () => ({ crashes: 0, state: 'pending' })));
+});
+
+test('a replica that fails under a plan that others have left takes theirs', async () => {
+  const { plan, tried, restarts, fail, replicaOf } = setUp();
+  await fail(0, replicaOf(plan), OOM);
+  await fail(1, replicaOf(plan), OOM);
+  expect(tried).toHaveLength(2);
+  expect(restarts).toEqual([tried[1], tried[1]]);
+});
+
+test('an engine that merely ended is started again under the same plan', async () => {
+  const { plan, tried, restarts, rungs, shards, fail, replicaOf } = setUp();
+  await fail(0, replicaOf(plan));
+  expect({ restarts, rungs, tried }).toEqual({ restarts: [plan], rungs: [], tried: [plan] });
+  expect(shards.shards.get('s0000')).toMatchObject({ crashes: 1, attempt: 2, solo: true });
+});

@@ -1,0 +1,34 @@
+import { buildShardId } from '@assay/domain';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { toQueueId } from './shard-ref.ts';
+
+/** BullMQ's rule for ids of its own jobs: no integers, and no colon unless there are exactly two. */
+const isAccepted = (id: string): boolean => `${Number.parseInt(id, 10)}` !== id && (!id.includes(':') || id.split(':').length === 3);
+
+const runIds = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('', '0', '123', '00123', 'run:1', 'run:1:2', 'run:1:2:3', 'run-1', '🙂', 'a/b', 'r.e1.s0001.a1', '%3A', ':'),
+);
+const shards = fc.tuple(fc.nat(), fc.array(fc.constantFrom('.0', '.1'), { maxLength: 3 })).map(([number, halves]) => buildShardId(number) + halves.join(''));
+const attempts = fc.record({ runId: runIds, epoch: fc.nat(), shard: shards, attempt: fc.nat() });
+
+test('the id of any attempt of any run is accepted by the queue', () => {
+  fc.assert(fc.property(attempts, ({ runId, ...ref }) => {
+    expect(isAccepted(toQueueId(runId, ref))).toBe(true);
+    expect(toQueueId(runId, ref)).not.toContain(':');
+  }));
+});
+
+test('different attempts have different ids', () => {
+  fc.assert(fc.property(attempts, attempts, ({ runId: one, ...ref }, { runId: other, ...otherRef }) => {
+    fc.pre(one !== other || JSON.stringify(ref) !== JSON.stringify(otherRef));
+    expect(toQueueId(one, ref)).not.toBe(toQueueId(other, otherRef));
+  }), { numRuns: 1000 });
+});
+
+test('an id cannot be read as another run\'s', () => {
+  const ref = { epoch: 1, shard: 's0001', attempt: 1 };
+  expect(toQueueId('r.e1.s0001.a1', { epoch: 2, shard: 's0002', attempt: 3 })).not.toBe(toQueueId('r', ref));
+  expect(toQueueId('a:b', ref)).not.toBe(toQueueId('a%3Ab', ref));
+});
