@@ -21,7 +21,7 @@ export function buildSampleManifest(): ManifestInput {
     tasks: [{
       task: 't', alias: 't', outputType: 'generate_until', version: 1, files: { 't.yaml': DIGEST }, datasetDigest: DIGEST, promptsDigest: DIGEST, documents: 1,
       documentsTotal: 1, requests: 1, truncatedRequests: 0, truncatedTokens: 0, numFewshot: 0, fewshotDocs: [], fewshotRule: 'none', generationParameters: {},
-      metrics: [{ metric: 'exact_match' }], filters: [], repeats: 1, firstTokens: [1], unsafeCode: false, coverage,
+      metrics: [{ metric: 'exact_match' }], filters: [], repeats: 1, firstTokens: [1], unsafeCode: false, coverage, lengthShare: 0,
     }],
     groups: {},
     prompts: {

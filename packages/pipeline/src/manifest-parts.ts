@@ -95,7 +95,7 @@ function describePlanBriefly({ memory, why, tensorSizes, ...plan }: Plan): Recor
 }
 
 export function describeTasks(rendered: Rendered, scorer: Scorer): ManifestInput['tasks'] {
-  return rendered.tasks.map((task, number) => ({ ...task, coverage: scorer.coverageOf(number) }));
+  return rendered.tasks.map((task, number) => ({ ...task, coverage: scorer.coverageOf(number), lengthShare: scorer.lengthShareOf(number) }));
 }
 
 /** What else decides the bits, for the comparison of two runs: everything numeric that the engine reported. */

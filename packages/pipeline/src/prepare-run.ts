@@ -2,7 +2,7 @@
 import { AssayError, effectiveDeterminism } from '@assay/domain';
 import { type ModelFacts, type NodeFacts, parseModelFacts } from '@assay/planner';
 import {
-  type AssayEnvironment, type CodeVersion, openEventLog, openRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
+  type AssayEnvironment, type CodeVersion, listAttempts, openEventLog, openRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
 } from '@assay/store';
 import { createLogger, Metrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
 import type { IdleClock } from './idle-clock.ts';
@@ -49,7 +49,7 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
       throw thrown;
     });
   const halting = new AbortController();
-  const events = await openEventLog(run.paths.events);
+  const events = await openEventLog(run.paths.events, { epochsSeen: (await listAttempts(run.dir)).at(-1)?.epoch ?? 0 });
   const context: RunContext = {
     config, determinism: effectiveDeterminism(config), command: input.command, cwd, home, python: environment.python, run, events,
     epoch: events.history.epoch, log: createLogger({ to: run.paths.log, level: 'debug', bindings: { run: run.header.id } }), metrics, ui, idle,

@@ -94,7 +94,7 @@ async function warmUp(prepared: Prepared, processes: RunProcesses, planned: Plan
   const [replica, first] = [pool.replicas[0], loaded[0]];
   const plan = tried.at(-1);
   if (!replica || !first || !plan) throw new AssayError('BUG', { problem: 'no replica was loaded' });
-  await recordEngine(context, { asked: processes.askedArguments(plan), hello: await replica.handle.hello, loaded: first, plan, rung: tried.length - 1 });
+  await recordEngine(context, { asked: processes.askedArguments(plan), hello: await replica.handle.hello, loaded: first, plan });
   return tried;
 }
 

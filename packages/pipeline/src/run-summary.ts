@@ -30,7 +30,7 @@ export function summarizeSealed(context: RunContext, manifest: Manifest): RunSum
     exitCode: rows.some(({ error }) => error) || manifest.waivers.length > 0 ? EXIT_CODES.incomplete : EXIT_CODES.done,
     rows,
     coverage: Object.fromEntries(manifest.tasks.map(({ task, coverage }) => [task, coverage])),
-    lengthShare: {},
+    lengthShare: Object.fromEntries(manifest.tasks.map(({ task, lengthShare }) => [task, lengthShare])),
     idle: { wallSeconds, computingSeconds, idleSeconds: causes as RunSummary['idle']['idleSeconds'] },
     warnings: manifest.warnings.map(({ message }) => message),
   };

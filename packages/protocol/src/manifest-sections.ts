@@ -50,6 +50,7 @@ export const taskSchema = z.strictObject({
   firstTokens: z.array(count).describe('the first token ids of its first prompt'),
   unsafeCode: z.boolean(),
   coverage: coverageSchema,
+  lengthShare: z.number().min(0).max(1).describe('share of the generated answers that their token budget cut off'),
 });
 
 export const promptsSchema = z.strictObject({

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { AssayError } from '@assay/domain';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { isAlive } from '../../../test/support/process-table.ts';
 import { makeLog } from '../../../test/support/quiet-log.ts';
 import { findRedisProgram, spawnProgram, startTestRedis } from '../../../test/support/redis-fixture.ts';
@@ -43,6 +43,15 @@ describe('a Redis of our own', () => {
     const { path } = address as { path: string };
     expect(path.startsWith(home)).toBe(false);
     expect(existsSync(path)).toBe(true);
+  });
+
+  test('needs no temporary folder of the system where ASSAY_HOME is short', async () => {
+    const home = makeTempDir();
+    vi.stubEnv('TMPDIR', '/nowhere');
+    onTestFinished(() => { vi.unstubAllEnvs(); });
+    const server = await resolveRedis({ env: {}, home, embeddedServer: findRedisProgram(), spawn, log: makeLog() });
+    onTestFinished(() => server.close());
+    expect(server.pid()).toBeDefined();
   });
 
   test('killed with -9, idle and busy, comes back at once with its shards', async () => {

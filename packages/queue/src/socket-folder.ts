@@ -38,7 +38,7 @@ export function removeSocketFolder({ dir }: SocketFolder): void {
 
 /** Removes folders whose owner has ended. A folder without an owner's name is being made, or is not ours. */
 function sweep(parent: string, select: (entry: string) => boolean): void {
-  for (const entry of readdirSync(parent).filter(select)) {
+  for (const entry of listQuietly(parent).filter(select)) {
     const owner = readQuietly(join(parent, entry, OWNER));
     if (owner && owner !== nameProcess(Number.parseInt(owner, 10))) {
       rmSync(join(parent, entry), { recursive: true, force: true });
@@ -50,6 +50,14 @@ function sweep(parent: string, select: (entry: string) => boolean): void {
 function nameProcess(pid: number): string | undefined {
   const stat = readQuietly(`/proc/${pid}/stat`);
   return stat === undefined ? undefined : `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
+}
+
+function listQuietly(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    return [];
+  }
 }
 
 function readQuietly(path: string): string | undefined {

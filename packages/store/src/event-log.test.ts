@@ -33,6 +33,12 @@ describe('the event log', () => {
     expect(second.history.attempts).toEqual(new Map([['1-s0000', 2], ['1-s0001', 1], ['2-s0000', 1]]));
   });
 
+  it('counts on from the results where the events were lost, so that no results file is met again', async () => {
+    const log = await openEventLog(join(makeTempDir(), 'events.ndjson'), { now, epochsSeen: 3 });
+    onTestFinished(() => log.close());
+    expect(await log.beginEpoch(START)).toBe(4);
+  });
+
   it('gives attempts begun at once numbers of their own', async () => {
     const log = await open(join(makeTempDir(), 'events.ndjson'));
     await log.beginEpoch(START);

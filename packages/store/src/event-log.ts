@@ -26,16 +26,18 @@ export async function readEvents(path: string): Promise<EventRecord> {
 
 interface EventLogOptions {
   now?: () => Date;
+  /** The latest epoch that the results know: where the events were lost, no epoch is counted twice. */
+  epochsSeen?: number;
 }
 
 /** Opens the log under the run's lock, cuts a torn tail and takes up the history. */
-export async function openEventLog(path: string, { now = () => new Date() }: EventLogOptions = {}): Promise<EventLog> {
+export async function openEventLog(path: string, { now = () => new Date(), epochsSeen = 0 }: EventLogOptions = {}): Promise<EventLog> {
   const { events, tornLines, wholeBytes } = await readEvents(path);
   const file = await open(path, 'a').catch((error: unknown) => { throw toDiskError(error, dirname(path)); });
   if (tornLines > 0) await file.truncate(wholeBytes);
   await file.sync();
   await syncFolder(dirname(path));
-  return new EventLog({ file, path, now, events, tornLines });
+  return new EventLog({ file, path, now, events, tornLines, epochsSeen });
 }
 
 export class EventLog {
@@ -45,13 +47,15 @@ export class EventLog {
   readonly #file: FileHandle;
   readonly #path: string;
   readonly #now: () => Date;
+  readonly #epochsSeen: number;
   readonly #listeners = new Set<(event: LoggedEvent) => void>();
 
-  constructor(parts: { file: FileHandle; path: string; now: () => Date; events: readonly LoggedEvent[]; tornLines: number }) {
+  constructor(parts: { file: FileHandle; path: string; now: () => Date; events: readonly LoggedEvent[]; tornLines: number; epochsSeen: number }) {
     this.#file = parts.file;
     this.#path = parts.path;
     this.#now = parts.now;
     this.tornLines = parts.tornLines;
+    this.#epochsSeen = parts.epochsSeen;
     this.history = foldEvents(parts.events);
   }
 
@@ -67,7 +71,7 @@ export class EventLog {
 
   /** Starts the next epoch and says which it is. */
   async beginEpoch(start: { pid: number; version: string; commit: string | null; command: string[] }): Promise<number> {
-    const epoch = this.history.epoch + 1;
+    const epoch = Math.max(this.history.epoch, this.#epochsSeen) + 1;
     await this.append({ type: 'epoch_started', epoch, ...start });
     if (this.tornLines > 0) {
       const message = `the last line of ${basename(this.#path)} was cut short and has been removed`;

@@ -28,7 +28,8 @@ export async function readScores(run: RunDirectory): Promise<RunScores> {
     return { resultsFile, sealed: false, rows: listRows(JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile), coverage, lengthShare: {} };
   }
   const coverage = Object.fromEntries(manifest.tasks.map(({ task, coverage: { final, requests } }) => [task, { final, rendered: requests }]));
-  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare: {} };
+  const lengthShare = Object.fromEntries(manifest.tasks.map(({ task, lengthShare: share }) => [task, share]));
+  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare };
 }
 
 async function readState(run: RunDirectory): Promise<string> {

@@ -4,7 +4,8 @@ import type { Plan } from '@assay/planner';
 import type { Loaded, Probed, ProbeStep } from '@assay/protocol';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 
-const SHARDS_AHEAD = 2;
+/** Shards that a replica holds at once: the next one waits in it before the first ends. */
+export const SHARDS_AHEAD = 2;
 /** A replica that dies this often in a row without finishing a request is not started again. */
 const MAX_BARREN_RESTARTS = 6;
 

@@ -42,7 +42,7 @@ function setUp() {
   const tried = [plan];
   const input: RecoveryInput = {
     epoch: 1, index, shards, tried, mayStepDown: true, downfalls: new Map(),
-    events: { append: async ({ type }: { type: string }) => { rungs.push(type); } } as unknown as EventLog,
+    events: { history: { rungs }, append: async ({ type }: { type: string }) => { rungs.push(type); } } as unknown as EventLog,
     pool: { restart: async ({ plan: next }: { plan: Plan }) => { restarts.push(next); } } as unknown as EnginePool,
     agent: () => ({ enqueue: async (added: LedgerShard[]) => { queued.push(...added.map(({ id }) => id)); } }) as unknown as Agent,
     onRung: async () => undefined,

@@ -64,9 +64,11 @@ async function stepDown(input: RecoveryInput, { replica, shard, failure }: { rep
   const current = input.tried.at(-1) as Plan;
   if (replica.plan !== current) return current;
   const rung = nextRung(current, failure, input.tried);
-  if (!rung) return undefined;
-  const number = input.tried.push(rung) - 1;
-  await input.events.append({ type: 'rung_taken', epoch: input.epoch, from: number - 1, to: number, why: failure.message, shard: shard.id });
+  // Other replicas go on where they are, so a rung that lays the devices out anew is for the next start.
+  if (!rung || rung.data !== current.data) return undefined;
+  input.tried.push(rung);
+  const from = input.events.history.rungs.length;
+  await input.events.append({ type: 'rung_taken', epoch: input.epoch, from, to: from + 1, why: failure.message, shard: shard.id });
   await input.onRung(rung, failure.message);
   return rung;
 }

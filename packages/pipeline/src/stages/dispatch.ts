@@ -7,7 +7,7 @@ import { logShardAttempt } from '@assay/telemetry';
 import type { WorkerHandle } from '@assay/workers';
 import { Agent, type AttemptReport } from '../agent/agent.ts';
 import { describeFailure } from '../agent/describe-failure.ts';
-import type { EnginePool } from '../agent/engine-pool.ts';
+import { type EnginePool, SHARDS_AHEAD } from '../agent/engine-pool.ts';
 import { type Downfall, recoverFromFailure } from '../agent/recovery.ts';
 import { ShardLedger } from '../agent/shard-ledger.ts';
 import { ProgressReporter } from '../progress-reporter.ts';
@@ -16,7 +16,6 @@ import { type Dispatchable, writePlan } from './plan.ts';
 
 /** How long a drain lets the requests in the engines finish. */
 const DRAIN_GRACE_MS = 60_000;
-const SHARDS_AHEAD = 2;
 
 export interface DispatchInput {
   work: Dispatchable;
@@ -53,8 +52,8 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried, downfalls: new Map<WorkerHandle, Downfall>(),
     onRung: async (plan: Plan, why: string) => {
       showWarning(context, `out of memory in mid-run (${why}); going on with a smaller plan`);
-      context.metrics.set('assay_plan_rung', input.tried.length - 1);
-      await writePlan(context, plan, input.tried.length - 1);
+      context.metrics.set('assay_plan_rung', context.events.history.rungs.length);
+      await writePlan(context, plan);
     },
   };
   const agent: Agent = new Agent({

@@ -41,14 +41,15 @@ export async function planRun(context: RunContext, { node, model, rendered }: Pl
   });
   const stored = await readStoredPlan(run.paths.plan, chosen);
   const plan = stored ? keepNumerics(stored.plan, chosen) : chosen;
-  await writePlan(context, plan, stored?.rung ?? 0);
-  await events.append({ type: 'plan_chosen', epoch, rung: stored?.rung ?? 0, plan: { ...plan } });
+  await writePlan(context, plan);
+  await events.append({ type: 'plan_chosen', epoch, rung: events.history.rungs.length, plan: { ...plan } });
   context.ui.onPlan(plan);
   return { plan, index, results };
 }
 
-export async function writePlan(context: RunContext, plan: Plan, rung: number): Promise<void> {
-  await writeRunJson(context.run.paths.plan, { rung, plan });
+/** plan.json: the plan in force, and how many rungs below the first it lies. */
+export async function writePlan({ events, run }: RunContext, plan: Plan): Promise<void> {
+  await writeRunJson(run.paths.plan, { rung: events.history.rungs.length, plan });
 }
 
 /** Orders and cuts the requests that have no final result. strict cuts all of them and drops the shards that are whole. */

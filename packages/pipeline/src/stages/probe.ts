@@ -3,7 +3,7 @@
 import { AssayError, formatBytes } from '@assay/domain';
 import { nextRung, type Plan, planProbeSteps } from '@assay/planner';
 import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type RequestIndex } from '@assay/protocol';
-import { writeRunJson } from '@assay/store';
+import { readRunJson, writeRunJson } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from '../agent/describe-failure.ts';
 import type { EnginePool } from '../agent/engine-pool.ts';
@@ -21,23 +21,29 @@ interface ProbeOutcome {
 /** Throws PROBE_OOM when no rung is left, ENGINE_LOAD or PROBE_FAILED where a smaller plan would not help. */
 export async function probePlan(context: RunContext, pool: EnginePool, { plan, index }: { plan: Plan; index: RequestIndex }): Promise<ProbeOutcome> {
   const tried: Plan[] = [plan];
-  const rungs: ProbeRung[] = [];
+  const { history } = context.events;
+  const rungs = await readEarlierRungs(context);
   const startedAtMs = Date.now();
   for (;;) {
     const current = tried.at(-1) as Plan;
-    const attempt = await tryPlan(context, pool, { plan: current, index, rung: tried.length - 1 });
+    const attempt = await tryPlan(context, pool, { plan: current, index, rung: history.rungs.length });
     rungs.push(attempt.rung);
     const report = { rungs, seconds: (Date.now() - startedAtMs) / 1000 };
     await recordRung(context, report, attempt.rung);
     if (attempt.loaded) return { report, tried, loaded: attempt.loaded };
     const next = takeRung({ tried, failed: attempt.rung, log: pool.replicas[0]?.handle.logFile ?? '' });
-    await context.events.append({
-      type: 'rung_taken', epoch: context.epoch, from: tried.length - 1, to: tried.length, why: attempt.rung.failure?.message ?? 'oom',
-    });
+    const from = history.rungs.length;
+    await context.events.append({ type: 'rung_taken', epoch: context.epoch, from, to: from + 1, why: attempt.rung.failure?.message ?? 'oom' });
     tried.push(next);
-    await writePlan(context, next, tried.length - 1);
+    await writePlan(context, next);
     await pool.respawn();
   }
+}
+
+/** Rungs that earlier starts found too large: they stay on record. */
+async function readEarlierRungs({ run }: RunContext): Promise<ProbeRung[]> {
+  const report = (await readRunJson(run.paths.probe)) as ProbeReport | undefined;
+  return report?.rungs.filter(({ verdict }) => verdict === 'oom') ?? [];
 }
 
 async function tryPlan(

@@ -19,7 +19,6 @@ interface EngineRecord {
   hello: Hello;
   loaded: Loaded;
   plan: Plan;
-  rung: number;
 }
 
 interface SealInput {
@@ -58,7 +57,7 @@ export async function sealRun(context: RunContext, input: SealInput): Promise<vo
 async function composeManifest(context: RunContext, input: SealInput): Promise<ManifestInput> {
   const { config, run, events, determinism } = context;
   const { rendered, results, idle } = input;
-  const { asked, hello, loaded, plan, rung } = (await readRunJson(run.paths.engine)) as EngineRecord;
+  const { asked, hello, loaded, plan } = (await readRunJson(run.paths.engine)) as EngineRecord;
   const probe = (await readRunJson(run.paths.probe)) as ProbeReport;
   const { semantic: meaning = {}, weights = {}, numeric = {} } = await readIdentity(run);
   const semantic = { ...meaning, ...weights };
@@ -79,7 +78,7 @@ async function composeManifest(context: RunContext, input: SealInput): Promise<M
     model: describeModel(input.model, loaded, rendered),
     engine: describeEngine(config, { asked, hello, loaded }),
     device: describeDevice(loaded),
-    plan: describePlan(config, plan, rung),
+    plan: describePlan(config, plan, events.history.rungs.length),
     probe: describeProbe(probe),
     ...describeHistory(events.history),
     timings: describeTimings(events.history, idle.wallSeconds),
