@@ -68,7 +68,7 @@ export class ProgressView implements RunObserver {
 
   onProgress(progress: RunProgress): void {
     if (this.#sink.isTTY) {
-      const width = (this.#sink.columns ?? DEFAULT_COLUMNS) - 1;
+      const width = (this.#sink.columns || DEFAULT_COLUMNS) - 1;
       this.#sink.write(`${ERASE_LINE}${renderProgress(progress, { width, unicode: this.#unicode })}`);
       this.#isLineOpen = true;
       return;

@@ -74,7 +74,7 @@ export const ERRORS = define({
   RUN_TIMEOUT: { kind: 'run', what: 'the run took longer than run_timeout ({seconds} s)', remedy: 'The same command resumes it.' },
   RUN_FAILED: { kind: 'run', what: 'the run failed: {problem}', remedy: 'The same command resumes it; logs are in {log}.' },
 
-  INTERRUPTED: { kind: 'interrupted', what: 'interrupted', remedy: 'The same command resumes the run in {dir}.' },
+  INTERRUPTED: { kind: 'interrupted', what: 'interrupted', remedy: 'The same command with --output_path {dir} resumes it.' },
   ILLEGAL_STATE: { kind: 'bug', what: '{machine} cannot go from {from} to {to}', remedy: 'This is a defect in Assay; please report it with the run\'s events.ndjson.' },
   BUG: { kind: 'bug', what: '{problem}', remedy: 'This is a defect in Assay; please report it with the run\'s logs.' },
 });

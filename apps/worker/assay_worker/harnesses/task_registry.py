@@ -13,6 +13,10 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from assay_worker.harnesses.stock_tasks import scan_stock_tasks
 
 
+# How lm_eval's index words that a file's keys are those of no task, group or tag.
+NO_TASK_FILE = "Unknown config shape"
+
+
 class TaskRegistry(dict[str, Entry]):
     """Handed to lm_eval's factory as its index. `broken`: files of include_path that could not be read, and why."""
 
@@ -62,11 +66,12 @@ def open_registry(include_path: list[str]) -> TaskRegistry:
 
 
 def _add_file(path: Path, found: dict[str, Entry]) -> str | None:
-    """lm_eval's rule: a name's first file in order of path counts, and unreadable files are passed over."""
+    """lm_eval's rule: a name's first file in order of path counts, and unreadable files are passed over. A file that is
+    readable but no task, such as a run's own configuration, is nobody's mistake."""
     try:
         TaskIndex.process_cfg(load_yaml(path, resolve_func=False), path, found)
     except Exception as error:
-        return f"{path}: {error}"
+        return None if str(error).startswith(NO_TASK_FILE) else f"{path}: {error}"
     return None
 
 
