@@ -15,7 +15,7 @@ const STAGE_WORDS: Readonly<Record<string, string>> = {
   seal: 'sealing',
 };
 
-const QUIET_STAGES = new Set(['plan', 'seal']);
+const QUIET_STAGES = new Set(['plan', 'aggregate', 'seal']);
 const PLAIN_INTERVAL_MS = 10_000;
 const DEFAULT_COLUMNS = 100;
 const ERASE_LINE = '\r\u001B[2K';

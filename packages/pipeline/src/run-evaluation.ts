@@ -112,7 +112,8 @@ async function concludeRun(prepared: Prepared, processes: RunProcesses, { render
     await enterState(context, 'incomplete');
     return { ...summarizeRun(context, scorer, { rendered, rows: scorer.rows() }), state: 'incomplete', exitCode: EXIT_CODES.incomplete };
   }
-  const { rows } = await processes.untilEnd(scorer.aggregate(describeScores(context, { rendered, scorer, plan: planned.plan, waived })));
+  const record = describeScores(context, { rendered, scorer, plan: planned.plan, waived });
+  const { rows } = await timeStage(context, 'aggregate', () => processes.untilEnd(scorer.aggregate(record)));
   await stopped;
   await recordIdle(context);
   const harness = await processes.harness.handle.hello;

@@ -41,18 +41,18 @@ function simulate(index: RequestIndex, speed: EngineSpeed, answerTokens: (row: n
   const moments: Moment[] = [];
   let atSeconds = 0;
   while (waiting.length > 0 || running.length > 0) {
-    let room = speed.batchedTokens;
+    const step = { room: speed.batchedTokens };
     let seconds = speed.stepSeconds;
     const prefill = (request: (typeof running)[number]) => {
-      const tokens = Math.min(room, request.length - request.prefilled);
-      room -= tokens;
+      const tokens = Math.min(step.room, request.length - request.prefilled);
+      step.room -= tokens;
       seconds += tokens * (kind[request.row] === GENERATE ? speed.prefillSeconds : speed.scoredSeconds);
       seconds += (((request.prefilled + tokens) ** 2 - request.prefilled ** 2) / 2) * speed.pairSeconds;
       request.prefilled += tokens;
       if (tokens > 0 && request.prefilled === request.length) counts.promptTokens += request.length;
     };
     for (const request of running) prefill(request);
-    while (running.length < speed.sequences && waiting.length > 0 && room > 0) {
+    while (running.length < speed.sequences && waiting.length > 0 && step.room > 0) {
       const row = waiting.shift()!;
       const length = contextTokens[row]! + continuationTokens[row]!;
       running.push({ row, length, prefilled: 0, toDecode: kind[row] === GENERATE ? answerTokens(row) : 1 });

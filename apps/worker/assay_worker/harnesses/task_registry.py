@@ -12,7 +12,6 @@ from lm_eval.tasks._yaml_loader import load_yaml
 
 from assay_worker.harnesses.stock_tasks import scan_stock_tasks
 
-
 # How lm_eval's index words that a file's keys are those of no task, group or tag.
 NO_TASK_FILE = "Unknown config shape"
 
