@@ -10,20 +10,25 @@ import torch
 
 
 class RankFacts:
+    # Of the worker that vLLM mixes this class into; declared, never set here.
+    model_runner: Any
+    rank: int
+    device: Any
+
     def assay_prepare_rank(self) -> list[str]:
         """Applies what this version needs. Returns the names, which stand in `effective`."""
-        runner = self.model_runner  # type: ignore[attr-defined]
+        runner = self.model_runner
         if _has_cuda(self) or not hasattr(runner, "_bookkeeping_sync"):
             return []
         keep_discarded_rows_unseeded(runner)
         return ["cpu_seeded_chunked_prefill"]
 
     def assay_describe_rank(self) -> dict[str, Any]:
-        runner = self.model_runner  # type: ignore[attr-defined]
+        runner = self.model_runner
         return {
-            "rank": self.rank,  # type: ignore[attr-defined]
-            "device": str(self.device),  # type: ignore[attr-defined]
-            "deviceName": torch.cuda.get_device_name(self.device) if _has_cuda(self) else None,  # type: ignore[attr-defined]
+            "rank": self.rank,
+            "device": str(self.device),
+            "deviceName": torch.cuda.get_device_name(self.device) if _has_cuda(self) else None,
             "attentionBackends": _read_attention_backends(runner),
             "modelRunner": f"{type(runner).__module__}.{type(runner).__name__}",
             "threads": torch.get_num_threads(),
@@ -31,11 +36,11 @@ class RankFacts:
         }
 
     def assay_read_peak_bytes(self) -> int:
-        return int(torch.cuda.max_memory_allocated(self.device)) if _has_cuda(self) else 0  # type: ignore[attr-defined]
+        return int(torch.cuda.max_memory_allocated(self.device)) if _has_cuda(self) else 0
 
     def assay_reset_peak(self) -> None:
         if _has_cuda(self):
-            torch.cuda.reset_peak_memory_stats(self.device)  # type: ignore[attr-defined]
+            torch.cuda.reset_peak_memory_stats(self.device)
 
 
 def keep_discarded_rows_unseeded(runner: Any) -> None:

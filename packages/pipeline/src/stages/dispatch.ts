@@ -66,7 +66,7 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     onShardStarted: () => context.idle.beginComputing(),
     onShardEnded: (report) => {
       if (report.done && report.done.requests > 0) progress.noteFirstStep(report.done.firstStepAt);
-      noteShardEnd(context, pool, report);
+      noteShardEnd(context, report);
     },
     recover: (failed) => recoverFromFailure(recovery, failed),
   });
@@ -115,15 +115,13 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function noteShardEnd(context: RunContext, pool: EnginePool, { shard, attempt, worker, startedAtMs, results, done, failure }: AttemptReport): void {
+function noteShardEnd(context: RunContext, { shard, attempt, worker, startedAtMs, results, done, failure }: AttemptReport): void {
   context.idle.endComputing();
   const outcome = done ? 'done' : failure ? 'failed' : 'fenced';
   context.metrics.add('assay_shard_attempts_total', 1, { outcome });
   const seconds = (Date.now() - startedAtMs) / 1000;
   context.metrics.observe('assay_shard_duration_seconds', seconds);
   if (done) {
-    const replica = pool.replicas.find(({ handle }) => handle.name === worker);
-    if (replica) pool.noteProgress(replica);
     context.metrics.add('assay_tokens_total', done.promptTokens, { direction: 'prompt' });
     context.metrics.add('assay_tokens_total', done.cachedTokens, { direction: 'cached' });
     context.metrics.add('assay_tokens_total', done.newTokens, { direction: 'new' });
