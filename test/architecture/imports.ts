@@ -37,7 +37,7 @@ export function boxOf(name: string): string | undefined {
 }
 
 /** Where an import leads inside the clone: a file for a relative one, a box for `@assay/<name>`, undefined for anything else. */
-export function resolveImport({ from, specifier }: Import): string | undefined {
+export function resolveImport({ from, specifier }: Pick<Import, 'from' | 'specifier'>): string | undefined {
   if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(from), specifier);
   const own = /^@assay\/([^/]+)/.exec(specifier)?.[1];
   if (!own) return undefined;

@@ -2,10 +2,11 @@
 // lost, nothing run twice that had a final result, and nothing left. ASSAY_CHAOS_SEED repeats another sequence.
 import { foldEvents } from '@assay/store';
 import { expect, test } from 'vitest';
-import { AssayWorld, demoModel, type Ended, killQuietly, type Started } from '../support/assay-world.ts';
-import { findChildren } from '../support/process-table.ts';
+import { AssayWorld, demoModel, type Ended, type Started } from '../support/assay-world.ts';
+import { findChildren, killQuietly } from '../support/process-table.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
-import { listEvents, listRowsByEpoch, listUnfinished, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { listEvents, listRowsByEpoch, listUnfinished, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { readScores } from '../support/score-files.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { sleep } from '../support/wait-until.ts';
 
@@ -92,7 +93,7 @@ async function expectSameResults({ calm, dir }: { calm: string; dir: string }): 
   const [expected, found] = [await readRecord(calm), await readRecord(dir)];
   expect(found.ledger.finalCount).toBe(found.index.count);
   expect(found.results).toEqual(expected.results);
-  expect(await readScores(dir)).toEqual(await readScores(calm));
+  expect(readScores(dir)).toEqual(readScores(calm));
   expect(await listRepeatedRows(dir)).toEqual([]);
   const manifest = await requireManifest(dir);
   expect(manifest.results.duplicates).toBe(found.ledger.duplicates);

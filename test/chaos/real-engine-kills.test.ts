@@ -1,10 +1,11 @@
 // One kill -9 of each kind in a run on the real vLLM. Batch mates change with a restart, which in `fast` changes the last bits
 // of bf16 scores; so `isolated` runs here, where every result must be the calm run's to the last bit.
 import { expect, test } from 'vitest';
-import { AssayWorld, demoModel, killQuietly } from '../support/assay-world.ts';
-import { findChildren } from '../support/process-table.ts';
+import { AssayWorld, demoModel } from '../support/assay-world.ts';
+import { findChildren, killQuietly } from '../support/process-table.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
-import { findEngine, listUnfinished, readRecord, readScores, waitForEvent, waitForNextShard } from '../support/run-record.ts';
+import { findEngine, listUnfinished, readRecord, waitForEvent, waitForNextShard } from '../support/run-record.ts';
+import { readScores } from '../support/score-files.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
@@ -45,7 +46,7 @@ test('a run on the real engine survives the kill of its engine, of Redis and of 
     expect(before.finalCount).toBeLessThan(found.index.count);
     expect({ final: found.ledger.finalCount, duplicates: found.ledger.duplicates }).toEqual({ final: found.index.count, duplicates: 0 });
     expect(found.results).toEqual(expected.results);
-    expect(await readScores(dir)).toEqual(await readScores(calm));
+    expect(readScores(dir)).toEqual(readScores(calm));
     expect([...(await world.findLeftovers()), ...listUnfinished(dir)]).toEqual([]);
   } finally {
     await world.remove();

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { buildRunPaths } from '@assay/store';
 import { afterAll, describe, expect, test } from 'vitest';
-import { AssayWorld, demoModel, killQuietly } from '../support/assay-world.ts';
+import { AssayWorld, demoModel } from '../support/assay-world.ts';
+import { killQuietly } from '../support/process-table.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
 import { findEngine, readRecord, waitForEvent, waitForNextShard } from '../support/run-record.ts';
 

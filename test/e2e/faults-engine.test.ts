@@ -1,9 +1,11 @@
 // Engines that die, hang, lose requests or print where they should not. The fault is the simulated engine's; everything
 // around it is real.
 import { existsSync, rmSync } from 'node:fs';
-import { demoModel, killQuietly } from '../support/assay-world.ts';
+import { demoModel } from '../support/assay-world.ts';
+import { killQuietly } from '../support/process-table.ts';
 import { requireOrSkip } from '../support/requirements.ts';
-import { findEngine, listEvents, readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { findEngine, listEvents, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { readScores } from '../support/score-files.ts';
 import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
@@ -106,7 +108,7 @@ testInWorld('a request that the engine refuses is rejected alone', async (world,
 testInWorld('what an engine prints does no harm, and its children go with it', async (world, { expect }) => {
   const calm = prepareSimulated(world);
   expect(await world.run(calm.command)).toMatchObject({ exitCode: 0 });
-  const scores = await readScores(calm.dir);
+  const scores = readScores(calm.dir);
   rmSync(calm.dir, { recursive: true });
 
   const grandchild = ['sh', '-c', 'trap "" TERM INT HUP; while :; do sleep 1; done'];
@@ -121,7 +123,7 @@ testInWorld('what an engine prints does no harm, and its children go with it', a
   });
   const run = await world.run(command);
   expect(run, run.stderr).toMatchObject({ exitCode: 0 });
-  expect(await readScores(dir)).toEqual(scores);
+  expect(readScores(dir)).toEqual(scores);
 });
 
 testInWorld('the children of an engine that was killed end, also those that left its group', async (world, { expect }) => {

@@ -7,7 +7,8 @@ import { buildRunPaths } from '@assay/store';
 import { describe, type TestContext } from 'vitest';
 import { type AssayWorld, demoModel } from '../support/assay-world.ts';
 import { cloneDir, hasProgram, isRoot, requireOrSkip } from '../support/requirements.ts';
-import { readRecord, readScores, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { listEvents, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
+import { readScores } from '../support/score-files.ts';
 import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
@@ -115,7 +116,30 @@ testInWorld('a data set that has changed is not mixed with old results', async (
   const resumed = await world.run(command);
   expect(resumed, resumed.stderr).toMatchObject({ exitCode: 0 });
   expect((await readRecord(dir)).ledger.duplicates).toBe(0);
-  expect(Object.keys((await readScores(dir)).samples)).toEqual(['assay_short']);
+  expect(Object.keys(readScores(dir).samples)).toEqual(['assay_short']);
+});
+
+testInWorld('a file of the run that was damaged is named before anything is started, with what to do; put back, the run goes on', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, SLOW);
+  const run = world.start(command);
+  await waitForEvent(run, dir, 'shard_done');
+  run.kill('SIGKILL');
+  await run.ended;
+  const paths = buildRunPaths(dir);
+  const results = readdirSync(paths.resultsDir).map((name) => join(paths.resultsDir, name)).find((path) => statSync(path).size > 0) as string;
+  const spoiled = [[results, 'runs its requests again'], [paths.plan, 'makes it again'], [paths.index, 'makes it again'], [paths.identity, 'another --output_path']] as const;
+  for (const [file, remedy] of spoiled) {
+    const whole = readFileSync(file);
+    writeFileSync(file, Buffer.concat([Buffer.from('{]\n'), whole]));
+    const { exitCode, stdout, stderr } = await world.run([...command, '--json']);
+    expect(exitCode, stderr).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'RESULTS_DAMAGED', details: { file }, remedy: expect.stringContaining(remedy) } });
+    writeFileSync(file, whole);
+  }
+  expect((await listEvents(dir)).filter(({ type }) => type === 'epoch_started')).toHaveLength(1);
+  const resumed = await world.run(command);
+  expect(resumed, resumed.stderr).toMatchObject({ exitCode: 0 });
+  expect((await readRecord(dir)).ledger.duplicates).toBe(0);
 });
 
 async function expectRefusal(world: AssayWorld, command: string[], fields: RegExp, expect: TestContext['expect']): Promise<void> {

@@ -1,15 +1,18 @@
 // Ctrl-C, SIGTERM and run_timeout: each leaves a run that the same command completes, with the scores of a calm one.
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, type TestContext } from 'vitest';
 import { AssayWorld, demoModel, type Started } from '../support/assay-world.ts';
-import { requireOrSkip } from '../support/requirements.ts';
-import { listEvents, listRowsByEpoch, readRecord, readScores, waitForEvent } from '../support/run-record.ts';
+import { cloneDir, requireOrSkip } from '../support/requirements.ts';
+import { listEvents, listRowsByEpoch, readRecord, waitForEvent } from '../support/run-record.ts';
+import { readScores } from '../support/score-files.ts';
 import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const isPresent = requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
 const SETTINGS = { engine: { seconds_per_token: 0.001, max_num_batched_tokens: 256 } };
-let calm: Awaited<ReturnType<typeof readScores>>;
+let calm: ReturnType<typeof readScores>;
 
 beforeAll(async () => {
   if (!isPresent) return;
@@ -17,7 +20,7 @@ beforeAll(async () => {
   try {
     const { dir, command } = prepareSimulated(world);
     await world.run(command);
-    calm = await readScores(dir);
+    calm = readScores(dir);
   } finally {
     await world.remove();
   }
@@ -37,6 +40,35 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     await expectCompletion(world, { dir, command }, expect);
   });
 }
+
+testInWorld('without a path the same command goes on with its unfinished run, and starts anew where a task has changed since', async (world, { expect }) => {
+  const tasks = world.path('tasks');
+  cpSync(join(cloneDir, 'tasks'), tasks, { recursive: true });
+  const { config } = prepareSimulated(world, { ...SETTINGS, settings: { include_path: tasks } });
+  const command = ['run', '--config', config];
+  const runs = () => readdirSync(world.path('runs')).toSorted().map((name) => world.path('runs', name));
+  const interrupt = async (place: number) => {
+    const run = world.start(command);
+    await waitUntil('a run directory', () => existsSync(world.path('runs')) && runs()[place] !== undefined);
+    await waitForEvent(run, runs()[place] as string, 'shard_done');
+    run.kill('SIGINT');
+    const ended = await run.ended;
+    expect(ended, ended.stderr).toMatchObject({ exitCode: 130 });
+    expect(ended.stderr).toContain(`The same command resumes it in ${runs()[place]}.`);
+  };
+  await interrupt(0);
+  const resumed = await world.run(command);
+  expect(resumed, resumed.stderr).toMatchObject({ exitCode: 0 });
+  expect(runs()).toHaveLength(1);
+
+  await interrupt(1);
+  const data = join(tasks, 'data', 'short.jsonl');
+  writeFileSync(data, readFileSync(data, 'utf8').replace('What is the capital of Japan?', 'What is the main city of Japan?'));
+  const anew = await world.run(command);
+  expect(anew, anew.stderr).toMatchObject({ exitCode: 0 });
+  expect(anew.stderr).toMatch(/the unfinished run .* is of other content \(tasks\.assay_short.*\); a new run is started/);
+  expect(runs()).toHaveLength(3);
+});
 
 testInWorld('a second Ctrl-C stops at once and exits 130; the same command completes the run', async (world, { expect }) => {
   const { run, dir, command } = await startSlowly(world);
@@ -83,5 +115,5 @@ async function expectCompletion(world: AssayWorld, { dir, command }: { dir: stri
   expect({ final: ledger.finalCount, duplicates: ledger.duplicates }).toEqual({ final: ledger.index.count, duplicates: 0 });
   const rows = [...(await listRowsByEpoch(dir)).values()].flat();
   expect(new Set(rows).size).toBe(rows.length);
-  expect(await readScores(dir)).toEqual(calm);
+  expect(readScores(dir)).toEqual(calm);
 }

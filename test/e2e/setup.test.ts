@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hasDemoModelFiles, readHome } from '../support/setup-result.ts';
-import { findProcesses } from '../support/process-table.ts';
-import { createSandbox, killQuietly, type Sandbox } from '../support/setup-sandbox.ts';
+import { findProcesses, killQuietly } from '../support/process-table.ts';
+import { createSandbox, type Sandbox } from '../support/setup-sandbox.ts';
 import { sleep, waitUntil } from '../support/wait-until.ts';
 
 const SETUP = ['npm', 'run', '--silent', 'setup'];
@@ -97,7 +97,7 @@ async function killDuring(step: string, delaysMs: number[]): Promise<void> {
     const started = sandbox.start(['node', 'setup/main.mjs', 'setup']);
     await waitUntil(`the step ${step}`, () => started.output().includes(step), 600_000);
     await sleep(delayMs);
-    killQuietly(started.pid);
+    killQuietly(started.pid, 'SIGKILL');
     const { signal, output } = await started.ended;
     expect(signal, output).toBe('SIGKILL');
     await waitUntil('its children to end', () => findProcesses(sandbox.userHome).length === 0, 60_000);

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readEnvironment, resolveHome } from '@assay/store';
-import { findProcesses } from './process-table.ts';
+import { findProcesses, killQuietly } from './process-table.ts';
 import { cloneDir } from './requirements.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -88,15 +88,6 @@ export class AssayWorld {
     for (const pid of this.processes()) killQuietly(pid, 'SIGKILL');
     await waitUntil('the processes to end', () => this.processes().length === 0, LEAVE_MS);
     rmSync(this.root, { recursive: true, force: true });
-  }
-}
-
-/** False where it has ended already. */
-export function killQuietly(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
   }
 }
 

@@ -1,18 +1,15 @@
-// Which processes live, from /proc. A zombie has ended; it only waits for its parent to look.
+// Which processes live, from /proc, and how to end one. A zombie has ended; it only waits for its parent to look.
 import { readdirSync, readFileSync } from 'node:fs';
+import { parseProcessStat } from '@assay/domain';
 
 export function isAlive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z';
-  } catch {
-    return false;
-  }
+  const stat = readQuietly(`/proc/${pid}/stat`);
+  return stat !== '' && !parseProcessStat(stat).isZombie;
 }
 
 /** Living children of a process whose command line holds `mark`. */
 export function findChildren(parent: number, mark: string): number[] {
-  return listPids().filter((pid) => readParent(pid) === parent && isAlive(pid) && readQuietly(`/proc/${pid}/cmdline`).includes(mark));
+  return listPids().filter((pid) => parseProcessStat(readQuietly(`/proc/${pid}/stat`)).parent === parent && isAlive(pid) && readQuietly(`/proc/${pid}/cmdline`).includes(mark));
 }
 
 /** Pids of living processes whose command line or environment holds `mark`. */
@@ -21,13 +18,17 @@ export function findProcesses(mark: string): number[] {
     .filter((pid) => pid !== process.pid && isAlive(pid) && [`cmdline`, `environ`].some((file) => readQuietly(`/proc/${pid}/${file}`).includes(mark)));
 }
 
-function listPids(): number[] {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number);
+/** False where it has ended already. */
+export function killQuietly(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
 }
 
-function readParent(pid: number): number {
-  const stat = readQuietly(`/proc/${pid}/stat`);
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+function listPids(): number[] {
+  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number);
 }
 
 function readQuietly(path: string): string {

@@ -1,9 +1,10 @@
-// What a run directory says, for tests: its events as they come, its results and its scores.
+// What a run directory says, for tests: its events as they come, and its results.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatAttempt } from '@assay/domain';
 import { parseRequestIndex, type RequestIndex, type Result } from '@assay/protocol';
 import {
-  buildRunPaths, type EventOf, foldEvents, formatAttempt, listAttempts, type LoggedEvent, readEvents, readManifest, readResults, resultsFileName, type ResultLedger, scanResults,
+  buildRunPaths, type EventOf, foldEvents, listAttempts, type LoggedEvent, readEvents, readManifest, readResults, resultsFileName, type ResultLedger, scanResults,
 } from '@assay/store';
 import type { Started } from './assay-world.ts';
 import { sleep } from './wait-until.ts';
@@ -62,18 +63,6 @@ export async function listRowsByEpoch(dir: string): Promise<Map<number, number[]
     rows.set(attempt.epoch, [...(rows.get(attempt.epoch) ?? []), ...final]);
   }
   return rows;
-}
-
-/** What lm_eval's files say: the metrics, and each task's samples. Times and digests of time stay out. */
-export async function readScores(dir: string): Promise<{ results: unknown; samples: Record<string, unknown[]> }> {
-  const { scoresDir } = buildRunPaths(dir);
-  const names = readdirSync(scoresDir);
-  const read = (name: string) => readFileSync(join(scoresDir, name), 'utf8');
-  const results = names.filter((name) => name.startsWith('results_')).map((name) => (JSON.parse(read(name)) as { results: unknown }).results);
-  const samples = names.filter((name) => name.startsWith('samples_')).map((name) => [
-    /^samples_(.*)_\d{4}-/.exec(name)?.[1] ?? name, read(name).trimEnd().split('\n').map((line) => JSON.parse(line) as unknown),
-  ] as const);
-  return { results: results[0], samples: Object.fromEntries(samples) };
 }
 
 export async function requireManifest(dir: string) {

@@ -19,10 +19,11 @@ export interface ScoreFiles {
   samples: Record<string, Sample[]>;
 }
 
+/** Those that were written last: a start that was killed on the way may have left others. */
 export function readScoreFiles(runDir: string): ScoreFiles {
   const dir = buildRunPaths(runDir).scoresDir;
   const names = readdirSync(dir);
-  const resultsName = names.find((name) => name.startsWith('results_'));
+  const resultsName = names.filter((name) => name.startsWith('results_')).toSorted().at(-1);
   if (resultsName === undefined) throw new Error(`${dir} holds no results file`);
   const date = resultsName.slice('results_'.length, -'.json'.length);
   const samples = names.filter((name) => name.startsWith('samples_') && name.endsWith(`_${date}.jsonl`)).map((name) => [
@@ -30,6 +31,12 @@ export function readScoreFiles(runDir: string): ScoreFiles {
   ] as const);
   const resultsFile = join(dir, resultsName);
   return { resultsFile, results: JSON.parse(readFileSync(resultsFile, 'utf8')) as ScoreFiles['results'], samples: Object.fromEntries(samples) };
+}
+
+/** What runs are compared by: the metrics and each task's samples. Times, and digests of time, stay out. */
+export function readScores(runDir: string): { results: ScoreFiles['results']['results']; samples: ScoreFiles['samples'] } {
+  const { results, samples } = readScoreFiles(runDir);
+  return { results: results.results, samples };
 }
 
 function readLines(path: string): Sample[] {

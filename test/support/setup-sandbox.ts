@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { cloneDir } from './requirements.ts';
-import { findProcesses } from './process-table.ts';
+import { findProcesses, killQuietly } from './process-table.ts';
 import { listFiles } from './source-tree.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -47,7 +47,7 @@ export function createSandbox(): Sandbox {
     start,
     run: (command, env) => start(command, env).ended,
     remove: async () => {
-      for (const pid of findProcesses(dir)) killQuietly(pid);
+      for (const pid of findProcesses(dir)) killQuietly(pid, 'SIGKILL');
       await waitUntil('the processes of the set-up to end', () => findProcesses(dir).length === 0);
       rmSync(dir, { recursive: true, force: true });
     },
@@ -82,12 +82,4 @@ function startCommand([file = '', ...args]: string[], cwd: string, env: NodeJS.P
     child.once('exit', (exitCode, signal) => setImmediate(() => resolve({ exitCode, signal, output, durationMs: performance.now() - startMs })));
   });
   return { pid: child.pid ?? -1, output: () => output, ended };
-}
-
-export function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
 }

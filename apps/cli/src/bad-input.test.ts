@@ -10,7 +10,9 @@ const MAIN = join(import.meta.dirname, 'main.ts');
 const GIVEN = ['--tasks', 'gsm8k', '--model_args', 'pretrained=./model'];
 
 let cwd: string;
+let more: Record<string, string>;
 beforeEach(async () => {
+  more = {};
   cwd = await mkdtemp(join(tmpdir(), 'assay-cli-'));
   await mkdir(join(cwd, 'model'));
   await writeFile(join(cwd, 'model', 'config.json'), '{"model_type": "llama"}');
@@ -23,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => rm(cwd, { recursive: true }));
 
 function assay(...argv: string[]) {
-  const env = { PATH: process.env['PATH'], HOME: cwd, ASSAY_HOME: join(cwd, 'home'), HF_HUB_OFFLINE: '1' };
+  const env = { PATH: process.env['PATH'], HOME: cwd, ASSAY_HOME: join(cwd, 'home'), HF_HUB_OFFLINE: '1', ...more };
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...argv], { cwd, env, encoding: 'utf8' });
   return { status, stdout, lines: stderr.trimEnd().split('\n') };
 }
@@ -104,6 +106,26 @@ test('a machine without a set-up is refused with exit code 3', () => {
   const { status, lines } = assay(...GIVEN);
   expect(lines.slice(-2).join('\n')).toMatch(/no usable Python environment.*\nRun `npm run setup`/);
   expect(status).toBe(3);
+});
+
+test('an ASSAY_PYTHON that is no interpreter is refused before anything starts, a relative path from where one stands', async () => {
+  await writeFile(join(cwd, 'python'), '#!/bin/sh\nexit 7\n', { mode: 0o755 });
+  more = { ASSAY_PYTHON: './python' };
+  expect(refusal(...GIVEN)).toEqual({ ...refused(/no usable Python environment: \/.*\/python: it ends with exit code 7/, 'ASSAY_PYTHON'), status: 3 });
+});
+
+test.each([['dtype=bf16', 'dtype: "bf16" is not one of auto'], ['swap_space=1e999', 'model_args: swap_space is Infinity, not a finite number']])('model_args %s is refused', (argument, what) => (
+  expect(refusal('--tasks', 'gsm8k', '--model_args', `pretrained=./model,${argument}`)).toEqual(refused(what))
+));
+
+test('a number that is none, and a device as a file, are refused', async () => {
+  await writeFile(join(cwd, 'run.yaml'), 'model_args: {pretrained: ./model}\ntasks: [gsm8k]\ngen_kwargs: {temperature: .nan}\n');
+  expect(refusal('run', '--config', 'run.yaml')).toEqual(refused('run.yaml:3:13: gen_kwargs: temperature is NaN'));
+  expect(refusal('run', '--config', '/dev/zero')).toEqual(refused('/dev/zero: is a device'));
+});
+
+test('a text that would move the cursor is shown in its escaped form', () => {
+  expect(refusal('run', '--tasks', 'x', '--model_args', 'pretrained=./a\u001B[31mb')).toEqual(refused(/no model at \.\/a\\u001b\[31mb/));
 });
 
 test.each([['status'], ['results'], ['logs']])('assay %s of a run that is not there exits 2', (command) => {

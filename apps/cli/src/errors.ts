@@ -1,11 +1,12 @@
 // Whatever was thrown becomes two lines for people (what happened, what to do), one JSON object for programs that asked for
 // it with --json, and the exit code of the error table. Only a defect shows its stack.
 import { type AssayError, redactSecrets, redactText, toAssayError } from '@assay/domain';
+import { escapeControls } from './printable.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function reportError(thrown: unknown, { argv, stdout, stderr, env }: Surroundings): number {
   const error = toAssayError(thrown);
-  stderr.write(`assay: ${redactText(error.message)}\n${redactText(error.remedy)}\n`);
+  stderr.write(`assay: ${escapeControls(redactText(error.message))}\n${escapeControls(redactText(error.remedy))}\n`);
   const showsStack = error.kind === 'bug' || isSet(env['ASSAY_DEBUG']);
   if (showsStack) stderr.write(`${describeStack(error)}\n`);
   if (argv.includes('--json')) stdout.write(`${JSON.stringify({ error: describeError(error) })}\n`);

@@ -3,6 +3,7 @@
 import type { MetricRow } from '@assay/protocol';
 import type { RunObserver, RunProgress } from '@assay/pipeline';
 import { formatSeconds, renderPlan, renderProbe, renderProgress } from '@assay/reports';
+import { escapeControls } from './printable.ts';
 import type { TextSink } from './surroundings.ts';
 
 const STAGE_WORDS: Readonly<Record<string, string>> = {
@@ -92,7 +93,7 @@ export class ProgressView implements RunObserver {
   }
 
   #print(text: string): void {
-    this.#sink.write(`${this.#isLineOpen ? ERASE_LINE : ''}${text}\n`);
+    this.#sink.write(`${this.#isLineOpen ? ERASE_LINE : ''}${escapeControls(text, '\n')}\n`);
     this.#isLineOpen = false;
   }
 

@@ -6,6 +6,7 @@ empty prefix cache, all of it added before the first step. isolated: one request
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from assay_worker.engines.base import Answer, Engine, EngineRequest, RequestRefused
 from assay_worker.heartbeat import Activity
@@ -227,6 +228,6 @@ def read_result(request: Request, answer: Answer) -> Result:
     )
 
 
-def build_result(request: Request, outcome: Outcome, **fields: object) -> Result:
+def build_result(request: Request, outcome: Outcome, **fields: Any) -> Result:
     key = {name: getattr(request, name) for name in ("row", "task", "ordinal", "repeat", "window")}
-    return Result(**key, outcome=outcome, **fields)  # type: ignore[arg-type]
+    return Result(**key, outcome=outcome, **fields)

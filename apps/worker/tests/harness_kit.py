@@ -19,6 +19,19 @@ REPOSITORY = Path(__file__).parents[3]
 TASKS = REPOSITORY / "apps/worker/tests/fixtures/harness/tasks"
 SHARED_TASKS = REPOSITORY.parent / "shared/data/tasks"
 
+# Tasks as a user writes them; KIND and DATA stand for an output type and a file.
+TASK_YAML = """
+task: t
+dataset_path: json
+dataset_kwargs: {data_files: {test: DATA}}
+test_split: test
+output_type: KIND
+"""
+GENERATE = TASK_YAML.replace("KIND", "generate_until") + r"""doc_to_text: "Q: {{question}}\nA:"
+doc_to_target: answer
+generation_kwargs: {until: ["\n"], max_gen_toks: 8}
+"""
+
 
 def build_render(requests_dir: Path, model: str, **changes: Any) -> Render:
     fields: dict[str, Any] = {

@@ -11,9 +11,9 @@ import pytest
 
 from assay_worker.affinity import parse_cores
 from assay_worker.digests import WeightDigests, digest_weights
-from assay_worker.environment import describe_environment, read_numeric_variables
 from assay_worker.load_watch import LoadWatch
 from assay_worker.memory import list_tree, read_peak_bytes, read_resident_bytes
+from assay_worker.numeric_environment import describe_environment, read_numeric_variables
 
 
 def test_records_variables_that_change_numbers_and_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

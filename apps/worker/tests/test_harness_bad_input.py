@@ -9,19 +9,9 @@ import pytest
 
 from assay_worker.harnesses.refusals import Refusal
 from assay_worker.harnesses.render import render
-from harness_kit import TASKS, build_render
+from harness_kit import GENERATE, TASKS, build_render
 
 GOOD = '{"question": "What is 1 + 1?", "answer": "2", "choices": ["2", "3"], "gold": 0}\n'
-GENERATE = """
-task: t
-dataset_path: json
-dataset_kwargs: {data_files: {test: DATA}}
-test_split: test
-output_type: generate_until
-doc_to_text: "Q: {{question}}\\nA:"
-doc_to_target: answer
-generation_kwargs: {until: ["\\n"], max_gen_toks: 8}
-"""
 CHOICE = GENERATE.replace("generate_until", "multiple_choice").replace("doc_to_target: answer", "doc_to_target: gold\ndoc_to_choice: choices")
 CHOICE = "\n".join(line for line in CHOICE.split("\n") if "generation_kwargs" not in line)
 
@@ -76,6 +66,8 @@ CASES: dict[str, tuple[str, str | bytes | None, dict[str, Any], str, list[str]]]
     "a misspelled task": (GENERATE, GOOD, {"tasks": ["gsm8kk"]}, "TASK_UNKNOWN", ["gsm8k"]),
     "a pattern that matches nothing": (GENERATE, GOOD, {"tasks": ["zz_nothing_*"]}, "TASK_NONE", ["zz_nothing_*"]),
     "no task": (GENERATE, GOOD, {"tasks": []}, "TASK_NONE", []),
+    "a name too long for a file": (GENERATE.replace("task: t\n", f"task: {'t' * 201}\n"), GOOD, {}, "TASK_INVALID", ["201 bytes"]),
+    "a name of two lines": (GENERATE.replace("task: t\n", 'task: "t\\nu"\n'), GOOD, {}, "TASK_INVALID", ["printed"]),
     "a model folder that is not there": (GENERATE, GOOD, {"model_args": {"pretrained": "./no-model"}}, "MODEL_NOT_FOUND", ["no-model"]),
 }  # fmt: skip
 

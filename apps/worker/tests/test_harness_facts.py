@@ -9,16 +9,9 @@ import pytest
 from assay_worker.harnesses.render import render
 from assay_worker.harnesses.tokenizer import derive_window
 from assay_worker.protocol import Rendered
-from harness_kit import build_render
+from harness_kit import TASK_YAML, build_render
 
-LINT_YAML = """
-task: t
-dataset_path: json
-dataset_kwargs: {data_files: {test: DATA}}
-test_split: test
-output_type: KIND
-doc_to_text: "{{question}}"
-"""
+LINT_YAML = TASK_YAML + 'doc_to_text: "{{question}}"\n'
 
 
 def render_at(folder: Path, model: str, **changes: Any) -> Rendered:

@@ -17,19 +17,9 @@ from assay_worker.harnesses.request_files import RequestWriter
 from assay_worker.harnesses.request_table import Prompt, RequestTable
 from assay_worker.protocol import Rendered, write_message
 from assay_worker.requests import RequestFiles
-from harness_kit import build_render
+from harness_kit import GENERATE, build_render
 
 WORKER = Path(__file__).parents[1]
-YAML = """
-task: t
-dataset_path: json
-dataset_kwargs: {data_files: {test: DATA}}
-test_split: test
-output_type: generate_until
-doc_to_text: "Q: {{question}}\\nA:"
-doc_to_target: answer
-generation_kwargs: {until: ["\\n"], max_gen_toks: 8}
-"""
 
 
 def build_contexts(seed: int) -> list[list[list[int]]]:
@@ -132,7 +122,7 @@ def test_two_processes_at_once_render_the_same(tmp_path: Path, demo_model: str) 
 
 def render_data(folder: Path, model: str, data: bytes, name: str) -> tuple[Rendered, list[Any]]:
     (folder / "data.jsonl").write_bytes(data)
-    (folder / "t.yaml").write_text(YAML.replace("DATA", str(folder / "data.jsonl")))
+    (folder / "t.yaml").write_text(GENERATE.replace("DATA", str(folder / "data.jsonl")))
     rendered = render_at(folder / name, model, tasks=[str(folder / "t.yaml")])
     return rendered, [json.loads(line) for line in (folder / name / "docs.ndjson").read_text().split("\n") if line]
 

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
@@ -83,7 +83,7 @@ def test_tables_equal_those_of_typescript() -> None:
     assert terms and re.findall(r"'(\w+)'", terms[1]) == ["weights", "kv", "activation", "logits", "graph"]
 
     domain = (PACKAGES / "domain/src/outcomes.ts").read_text("utf-8")
-    assert tuple(re.findall(r"^  (\w+): \{ final", domain, re.MULTILINE)) == Outcome.__args__  # type: ignore[attr-defined]
+    assert tuple(re.findall(r"^  (\w+): \{ final", domain, re.MULTILINE)) == get_args(Outcome)
     kinds = re.search(r"REQUEST_KINDS = \[(.*?)\]", (PACKAGES / "domain/src/requests.ts").read_text("utf-8"))
     assert kinds and tuple(re.findall(r"'(\w+)'", kinds[1])) == REQUEST_KINDS
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AssayError, ERRORS, EXIT_CODES, toAssayError } from './errors.ts';
+import { AssayError, ERRORS, EXIT_CODES } from './errors.ts';
 
 describe('an error', () => {
   test('prints what happened and what to do, with its details filled in', () => {
@@ -30,21 +30,5 @@ describe('the table', () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect([what, remedy].every((text) => text.length > 0 && !text.includes('\n'))).toBe(true);
     expect(EXIT_CODES).toHaveProperty(kind);
-  });
-});
-
-describe('anything thrown becomes one class', () => {
-  test('an AssayError stays itself', () => {
-    const error = new AssayError('REDIS_MISSING');
-    expect(toAssayError(error)).toBe(error);
-  });
-
-  test.each(['ENOSPC', 'EDQUOT'])('%s is a full disk', (code) => {
-    expect(toAssayError(Object.assign(new Error('write'), { code })).code).toBe('DISK_FULL');
-  });
-
-  test.each([[new TypeError('x is not a function'), 'x is not a function'], ['text', 'text'], [undefined, 'undefined']])('%s is a defect', (thrown, message) => {
-    const error = toAssayError(thrown);
-    expect([error.code, error.message, error.exitCode]).toEqual(['BUG', message, EXIT_CODES.bug]);
   });
 });

@@ -49,7 +49,7 @@ export const ERRORS = define({
   RUN_NOT_FOUND: { kind: 'usage', what: 'no run at {dir}', remedy: 'Give the path of a run directory; `assay run` prints it.' },
   SCORES_MISSING: { kind: 'usage', what: '{dir} has no scores yet: the run is {state}', remedy: '`assay status` shows how far it is; the same command completes it.' },
   RUN_VERSION: { kind: 'usage', what: '{dir} was written with schema version {found}, this build reads {known}', remedy: 'Use the version of Assay that wrote it.' },
-  RESULTS_DAMAGED: { kind: 'usage', what: '{file}:{line}: {problem}', remedy: 'The file was changed after it was written; restore it, or delete it to run its requests again.' },
+  RESULTS_DAMAGED: { kind: 'usage', what: '{file}:{line}: {problem}', remedy: '{instead}' },
   PLAN_IMPOSSIBLE: { kind: 'usage', what: 'the plan cannot be run: {problem}', remedy: '{instead}' },
 
   // environment: the machine
@@ -74,7 +74,7 @@ export const ERRORS = define({
   RUN_TIMEOUT: { kind: 'run', what: 'the run took longer than run_timeout ({seconds} s)', remedy: 'The same command resumes it.' },
   RUN_FAILED: { kind: 'run', what: 'the run failed: {problem}', remedy: 'The same command resumes it; logs are in {log}.' },
 
-  INTERRUPTED: { kind: 'interrupted', what: 'interrupted', remedy: 'The same command with --output_path {dir} resumes it.' },
+  INTERRUPTED: { kind: 'interrupted', what: 'interrupted', remedy: '{instead}' },
   ILLEGAL_STATE: { kind: 'bug', what: '{machine} cannot go from {from} to {to}', remedy: 'This is a defect in Assay; please report it with the run\'s events.ndjson.' },
   BUG: { kind: 'bug', what: '{problem}', remedy: 'This is a defect in Assay; please report it with the run\'s logs.' },
 });
@@ -105,18 +105,6 @@ export class AssayError extends Error {
   get exitCode(): number {
     return EXIT_CODES[this.kind];
   }
-}
-
-/** Wraps anything thrown so that every caller sees one class. */
-export function toAssayError(thrown: unknown): AssayError {
-  if (thrown instanceof AssayError) return thrown;
-  const problem = thrown instanceof Error ? thrown.message : String(thrown);
-  if (isNoSpace(thrown)) return new AssayError('DISK_FULL', { dir: 'the disk', free: '0 B', needed: 'more' }, { cause: thrown });
-  return new AssayError('BUG', { problem }, { cause: thrown });
-}
-
-function isNoSpace(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOSPC' || thrown.code === 'EDQUOT');
 }
 
 function fillTemplate(template: string, details: ErrorDetails): string {

@@ -2,10 +2,14 @@
 export { formatBytes, GIB, KIB, MIB } from './bytes.ts';
 export { type ConfigKey, describeFormAt, listConfigKeys } from './config-forms.ts';
 export { type Determinism, effectiveDeterminism, type PlanRequest, type RunConfig, runConfigSchema } from './config.ts';
-export { AssayError, type ErrorCode, ERRORS, EXIT_CODES, toAssayError } from './errors.ts';
-export { buildShardId, type ShardId } from './ids.ts';
+export { describeDamage } from './damage.ts';
+export { AssayError, type ErrorCode, ERRORS, EXIT_CODES } from './errors.ts';
+export { type AttemptKey, buildShardId, formatAttempt, parseAttempt, type ShardId } from './ids.ts';
+export type { Log } from './log.ts';
+export { describeFileError, toAssayError } from './thrown.ts';
 export { findNearest, suggestNearest } from './nearest.ts';
 export { hasAnswer, isFinal, type Outcome, OUTCOME_NAMES, OUTCOMES } from './outcomes.ts';
+export { parseProcessStat } from './process-stat.ts';
 export { REQUEST_KINDS, type RequestKind, type RequestShape } from './requests.ts';
 export { redactCommand, redactSecrets, redactText } from './secrets.ts';
 export {

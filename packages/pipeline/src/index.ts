@@ -1,7 +1,9 @@
-// The six stages and the run's life.
+// The six stages and the run's life, and what the doctor asks of the machine they need.
+export { examineRedis, type RedisFacts } from '@assay/queue';
 export { readNodeFacts } from './node-facts.ts';
 export type { RunObserver, RunProgress, RunSummary } from './observer.ts';
 export { checkModel } from './preflight/model-files.ts';
+export { examinePython, NEEDED_PACKAGES, type PythonFacts } from './preflight/python-environment.ts';
 export { planEvaluation, type PlanReport, probeEvaluation } from './rehearse.ts';
 export { runEvaluation } from './run-evaluation.ts';
 export type { RunInput } from './run-input.ts';

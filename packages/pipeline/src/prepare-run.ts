@@ -1,6 +1,6 @@
 // What comes before the first process: the checks that need none, the run directory with its lock, log, metrics and events.
 import { AssayError, effectiveDeterminism } from '@assay/domain';
-import { type ModelFacts, type NodeFacts, parseModelFacts } from '@assay/planner';
+import { type ModelFacts, type NodeFacts, parseModelFacts, resolveDtype } from '@assay/planner';
 import {
   type AssayEnvironment, type CodeVersion, listAttempts, openEventLog, openRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
 } from '@assay/store';
@@ -9,6 +9,7 @@ import type { IdleClock } from './idle-clock.ts';
 import { readNodeFacts } from './node-facts.ts';
 import { checkModel, type ModelFiles } from './preflight/model-files.ts';
 import { checkOutput } from './preflight/output-path.ts';
+import { checkPython } from './preflight/python-environment.ts';
 import { countIdle, enterState, type RunContext } from './run-context.ts';
 import type { RunInput } from './run-input.ts';
 import { WorkerCensus } from './worker-census.ts';
@@ -33,17 +34,18 @@ export interface Prepared {
 export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prepared> {
   const { config, cwd, env, ui } = input;
   ui.onStage('check');
-  if (config.tasks.length === 0) throw new AssayError('TASK_NONE', { pattern: 'an empty list' });
-  refuseUnsupported(input);
+  // Takes a while, so it runs beside the others; what is wrong with the command is said first.
+  const environmentCheck = checkEnvironment(input);
+  environmentCheck.catch(() => undefined);
   const [model, code, node] = await Promise.all([checkModel({ modelArgs: config.model_args, env, cwd }), readCodeVersion(), readNodeFacts(env)]);
   const facts = parseModelFacts(model.configJson, model.headers, model.name);
+  resolveDtype(config.model_args['dtype'], facts);
   await checkOutput({ outputPath: config.output_path, cwd });
+  const environment = await environmentCheck;
   const home = resolveHome(env);
-  const environment = readEnvironment(home, env);
-  if (!environment) throw new AssayError('PYTHON_MISSING', { problem: `${home} has no environment.json` });
   const metrics = new Metrics(code);
   const server = config.metrics ? await serveMetrics(metrics, parseListenAddress(config.metrics)) : undefined;
-  const run = await openRunDirectory({ outputPath: config.output_path, cwd, model: model.name, settings: selectRunSettings(config), now: new Date() })
+  const run = await openRunDirectory({ outputPath: config.output_path, cwd, model: model.name, settings: selectRunSettings(config), now: new Date(), startsNew: input.startsNew ?? false })
     .catch(async (thrown: unknown) => {
       await server?.close();
       throw thrown;
@@ -67,14 +69,12 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
   };
 }
 
-/** What this version does not do is said before anything else is looked at. */
-function refuseUnsupported({ config }: RunInput): void {
-  if (config.scoring === 'fast') {
-    throw new AssayError('FLAG_REFUSED', { flag: 'scoring: fast', reason: 'this version scores exactly as lm_eval does', instead: 'Leave it out, or set scoring: exact.' });
-  }
-  if (config.limits.kind === 'cgroup') {
-    throw new AssayError('FLAG_REFUSED', { flag: 'limits.kind: cgroup', reason: 'control groups are not set up by this version', instead: 'Use limits.kind: address_space.' });
-  }
+async function checkEnvironment({ env }: RunInput): Promise<AssayEnvironment> {
+  const home = resolveHome(env);
+  const environment = readEnvironment(home, env);
+  if (!environment) throw new AssayError('PYTHON_MISSING', { problem: `${home} has no environment.json` });
+  await checkPython(environment.python, env);
+  return environment;
 }
 
 async function beginEpoch(context: RunContext, { version, commit }: CodeVersion): Promise<void> {

@@ -9,7 +9,7 @@ import type { RunContext } from './run-context.ts';
 
 const REPORT_MS = 1_000;
 
-export interface ProgressParts {
+interface ProgressParts {
   index: RequestIndex;
   results: ResultLedger;
   shards: ShardLedger;

@@ -19,19 +19,36 @@ import { probePlan } from './stages/probe.ts';
 import { renderRequests } from './stages/render.ts';
 import { Scorer } from './stages/score.ts';
 import { recordEngine, sealRun } from './stages/seal.ts';
+import { readStoredRun, type StoredRun } from './stored-run.ts';
 
-/** Runs to completion, or resumes; a sealed run is only read. Throws AssayError, INTERRUPTED included. */
+/**
+ * Runs to completion, or resumes; a sealed run is only read. Throws AssayError, INTERRUPTED included.
+ * A run that was found and not named gives way to a new one where tasks, data or model have changed since.
+ */
 export async function runEvaluation(input: RunInput): Promise<RunSummary> {
+  let found = '';
+  try {
+    return await runOnce(input, (dir) => { found = dir; });
+  } catch (thrown) {
+    if (found === '' || !(thrown instanceof AssayError) || thrown.code !== 'RUN_DIFFERS') throw thrown;
+    input.ui.onNote(`the unfinished run ${found} is of other content (${thrown.details['differences']}); a new run is started`);
+    return runOnce({ ...input, startsNew: true }, () => undefined);
+  }
+}
+
+async function runOnce(input: RunInput, onFound: (dir: string) => void): Promise<RunSummary> {
   const prepared = await prepareRun(input, new IdleClock(Date.now));
   const { context } = prepared;
   let error: AssayError | undefined;
   try {
     const sealed = await readManifest(context.run.dir);
     if (sealed) return summarizeSealed(context, sealed);
+    const stored = await readStoredRun(context);
     await prepared.begin();
-    const { dir, isResumed } = context.run;
+    const { dir, isFound, isResumed } = context.run;
+    if (isFound) onFound(dir);
     context.ui.onNote(`run directory ${dir}${isResumed ? ` (start ${context.epoch}, continues where it was)` : ''}`);
-    return await executeRun(prepared);
+    return await executeRun(prepared, stored);
   } catch (thrown) {
     error = await recordEnd(context, thrown);
     throw error;
@@ -46,13 +63,13 @@ async function removeStillborn({ run }: RunContext): Promise<void> {
   if (!run.isResumed && !existsSync(run.paths.index)) await rm(run.dir, { recursive: true, force: true });
 }
 
-async function executeRun(prepared: Prepared): Promise<RunSummary> {
+async function executeRun(prepared: Prepared, stored: StoredRun): Promise<RunSummary> {
   const { context } = prepared;
   await enterState(context, 'rendering');
   const processes = await startProcesses(prepared);
   try {
     const rendered = await timeStage(context, 'render', () => processes.untilEnd(renderRequests(context, processes.harness)));
-    const { planned, scorer } = await answerRequests(prepared, processes, rendered);
+    const { planned, scorer } = await answerRequests(prepared, processes, { rendered, stored });
     return await concludeRun(prepared, processes, { rendered, planned, scorer });
   } finally {
     await processes.stop();
@@ -65,12 +82,16 @@ interface Answered {
 }
 
 /** PLAN, PROBE and DISPATCH; tasks are scored meanwhile as they become complete. */
-async function answerRequests(prepared: Prepared, processes: RunProcesses, rendered: Rendered): Promise<Answered> {
+async function answerRequests(
+  prepared: Prepared,
+  processes: RunProcesses,
+  { rendered, stored }: { rendered: Rendered; stored: StoredRun },
+): Promise<Answered> {
   const { context } = prepared;
   const { harness, pool, queue } = processes;
   context.idle.setCause('load');
   await enterState(context, 'planning');
-  const planned = await timeStage(context, 'plan', () => planRun(context, { node: prepared.node, model: prepared.facts, rendered }));
+  const planned = await timeStage(context, 'plan', () => planRun(context, { node: prepared.node, model: prepared.facts, rendered, stored }));
   const work = await orderOpenRequests(context, planned);
   const { index, results } = planned;
   const scorer = new Scorer(context, { harness, rendered, results });
@@ -158,6 +179,6 @@ async function recordEnd(context: RunContext, thrown: unknown): Promise<AssayErr
 /** A run that was told to end ends for that reason, whatever its parts said while they were stopped. */
 function describeEnd({ drain, stop, run }: RunContext, thrown: unknown): AssayError {
   if (stop.aborted && stop.reason instanceof AssayError) return stop.reason;
-  if (stop.aborted || drain.aborted) return new AssayError('INTERRUPTED', { dir: run.dir }, { cause: thrown });
+  if (stop.aborted || drain.aborted) return new AssayError('INTERRUPTED', { instead: `The same command resumes it in ${run.dir}.` }, { cause: thrown });
   return toAssayError(thrown);
 }

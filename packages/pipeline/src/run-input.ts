@@ -16,4 +16,6 @@ export interface RunInput {
   env: Readonly<Record<string, string | undefined>>;
   signals: RunSignals;
   ui: RunObserver;
+  /** Without an output path, an unfinished run of the same settings is left alone. */
+  startsNew?: boolean;
 }

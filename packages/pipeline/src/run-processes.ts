@@ -175,7 +175,7 @@ async function noteRedis({ events, epoch }: RunContext, redis: RedisServer): Pro
 function raceEnd<Value>({ drain, stop }: RunContext, work: Promise<Value>): Promise<Value> {
   const ending = AbortSignal.any([drain, stop]);
   return new Promise((resolve, reject) => {
-    const end = () => reject(ending.reason instanceof Error ? ending.reason : new AssayError('INTERRUPTED'));
+    const end = () => reject(ending.reason instanceof Error ? ending.reason : new AssayError('INTERRUPTED', { instead: 'Nothing was kept; start it again.' }));
     if (ending.aborted) end();
     ending.addEventListener('abort', end, { once: true });
     work.then(resolve, reject).finally(() => ending.removeEventListener('abort', end));

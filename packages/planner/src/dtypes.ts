@@ -14,7 +14,7 @@ export type RunDtype = (typeof RUN_DTYPES)[number];
 export const RUN_DTYPE_BYTES: Readonly<Record<RunDtype, number>> = { float32: 4, bfloat16: 2, float16: 2 };
 
 const ALIASES: Readonly<Record<string, RunDtype>> = {
-  float32: 'float32', float: 'float32', f32: 'float32', bfloat16: 'bfloat16', bf16: 'bfloat16', float16: 'float16', half: 'float16', f16: 'float16',
+  float32: 'float32', float: 'float32', bfloat16: 'bfloat16', float16: 'float16', half: 'float16',
 };
 
 /** vLLM's dtype argument, also as "torch.bfloat16"; undefined for "auto" and for what it does not know. */

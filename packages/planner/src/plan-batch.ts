@@ -33,6 +33,9 @@ const BATCH_DEFAULTS = {
 // Beyond this a sequence more costs memory and brings nothing on a CPU: 711 output tokens/s were measured at 128.
 const CPU_SEQS = 128;
 
+/** Halving goes no lower, neither the planner's own nor a rung's: a step of fewer tokens saves no memory that matters and is all overhead. */
+export const MIN_BATCHED_TOKENS = 128;
+
 export function planBatches(input: BatchInput): BatchPlan {
   const { wishes, determinism } = input;
   const defaults = BATCH_DEFAULTS[input.device === 'cpu' ? 'cpu' : input.gpuMemoryBytes >= 70 * GIB ? 'large' : 'small'];

@@ -3,6 +3,7 @@ import { AssayError, formatBytes, GIB } from '@assay/domain';
 import { kvBytesOfSequence, kvBytesPerToken } from './kv-cache.ts';
 import { estimateMemory, type MemoryEstimate, type MemoryKind } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
+import { MIN_BATCHED_TOKENS } from './plan-batch.ts';
 import type { PlanWishes } from './plan-wishes.ts';
 import type { Plan } from './plan.ts';
 import type { Workload } from './workload.ts';
@@ -20,7 +21,6 @@ interface FitInput {
 
 // A prediction beyond the limit by less than this is left to the probe, which measures; beyond it the batch shrinks unasked.
 const TRUSTED_EXCESS = 1.25;
-const MIN_BATCHED_TOKENS = 256;
 // Weights and engine are known better than a step's peak, and nothing lowers them.
 const TRUSTED_FIXED_EXCESS = 1.05;
 // Room for a request longer than the longest by the engine's own extra token and block rounding.

@@ -40,6 +40,17 @@ export interface Plan extends MemoryPlan {
   why: string[];
 }
 
+const FIELDS: Readonly<Record<keyof Plan, true>> = {
+  device: true, determinism: true, data: true, tensor: true, pipeline: true, maxNumSeqs: true, maxNumBatchedTokens: true, maxModelLen: true,
+  kvCacheBytes: true, minKvCacheBytes: true, kvElementBytes: true, enforceEager: true, enablePrefixCaching: true, dtype: true, threadsPerWorker: true,
+  cpuSets: true, deviceSets: true, tensorSizes: true, memoryLimitBytes: true, memory: true, facts: true, workload: true, why: true,
+};
+
+/** True where every field of a plan is there: what a file held may have been changed. */
+export function isPlan(value: unknown): value is Plan {
+  return typeof value === 'object' && value !== null && Object.keys(FIELDS).every((field) => field in value);
+}
+
 /** Tokens that the KV cache of one replica holds. */
 export function kvCacheTokens(plan: Pick<Plan, 'kvCacheBytes' | 'memory' | 'pipeline'>): number {
   const perToken = plan.memory.kvBytesPerToken / plan.pipeline;

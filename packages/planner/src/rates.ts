@@ -7,7 +7,7 @@ import { TOKEN_WEIGHTS } from './request-costs.ts';
  * a prompt's tokens, of which a long prompt has more to each token than a short one.
  */
 export const WORK_UNITS = ['request', 'scored', 'prefill', 'decode', 'attention'] as const;
-export type WorkUnit = (typeof WORK_UNITS)[number];
+type WorkUnit = (typeof WORK_UNITS)[number];
 export type Work = Record<WorkUnit, number>;
 
 /** Work done in an interval of `seconds`. */

@@ -13,7 +13,7 @@ export interface RemainingEstimate {
   fraction: number;
 }
 
-export interface ProgressSnapshot {
+interface ProgressSnapshot {
   /** What was done when, in this start. */
   intervals: readonly WorkInterval[];
   /** Since the last of them, spent on work that shows only at its end. */
@@ -28,7 +28,7 @@ export interface ProgressSnapshot {
 const MOST_WHILE_OPEN = 0.999;
 
 /** Seconds and share of the rest, at the rates this run has shown. */
-export function estimateRemaining({ intervals, stepSeconds = 0, done, remaining, isComplete, prior = TOKEN_WEIGHTS }: ProgressSnapshot): RemainingEstimate {
+function estimateRemaining({ intervals, stepSeconds = 0, done, remaining, isComplete, prior = TOKEN_WEIGHTS }: ProgressSnapshot): RemainingEstimate {
   if (isComplete) return { seconds: 0, fraction: 1 };
   const rates = learnRates(intervals, prior);
   const doneCost = secondsOf(done, rates ?? prior);
@@ -37,7 +37,7 @@ export function estimateRemaining({ intervals, stepSeconds = 0, done, remaining,
   return { seconds: rates ? Math.max(0, remainingCost - stepSeconds) : null, fraction: Math.min(fraction, MOST_WHILE_OPEN) };
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   /** In which the requests are sent. */
   order?: Uint32Array | undefined;
   expectedNewTokens?: ExpectedNewTokens | undefined;

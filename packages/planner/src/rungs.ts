@@ -3,6 +3,7 @@
 import { formatBytes, GIB } from '@assay/domain';
 import type { Failure } from '@assay/protocol';
 import { estimateMemory, type MemoryEstimate } from './memory.ts';
+import { MIN_BATCHED_TOKENS } from './plan-batch.ts';
 import { isSamePlan, type Plan } from './plan.ts';
 
 type FailingTerm = NonNullable<Failure['where']>;
@@ -14,8 +15,6 @@ interface Rung {
   /** The plan one step down, or undefined at the end of this rung. */
   step(plan: Plan): Partial<Plan> | undefined;
 }
-
-const MIN_BATCHED_TOKENS = 128;
 
 /** In the order in which they are tried: the cheapest for speed and for the results first. */
 const RUNGS: readonly Rung[] = [

@@ -9,7 +9,7 @@ export interface FinishedTokens {
   cachedTokens?: number | undefined;
 }
 
-export interface TallyInput {
+interface TallyInput {
   index: RequestIndex;
   /** In which the requests are sent; by row without it. */
   order?: Uint32Array | undefined;

@@ -55,28 +55,28 @@ const aggregateSchema = z.strictObject({
 export const harnessCommandSchema = z.discriminatedUnion('type', [renderSchema, scoreSchema, aggregateSchema, exitSchema]);
 export type HarnessCommand = z.output<typeof harnessCommandSchema>;
 
-/** One task as rendered. Digests are sha256 in hex. `requests` counts rows of index.bin. `firstTokens`: of its first prompt. */
-const renderedTaskSchema = z.strictObject({
+/** One task as rendered. Digests are sha256 in hex. `requests` counts rows of index.bin. The manifest has the same, and more. */
+export const renderedTaskSchema = z.strictObject({
   task: z.string(),
   alias: z.string(),
   outputType: z.string(),
   version: z.union([z.string(), z.number()]),
+  files: z.record(z.string(), z.string()).describe('sha256 of each file that defines the task'),
+  datasetDigest: z.string(),
+  promptsDigest: z.string(),
   documents: count,
   documentsTotal: count,
   requests: count,
   truncatedRequests: count,
   truncatedTokens: count,
   numFewshot: count,
-  fewshotDocs: z.array(z.string()),
+  fewshotDocs: z.array(z.string()).describe('ids of the few-shot documents'),
   fewshotRule: z.string(),
-  datasetDigest: z.string(),
-  promptsDigest: z.string(),
-  files: z.record(z.string(), z.string()),
   generationParameters: mapping,
   metrics: z.array(mapping),
   filters: z.array(mapping),
   repeats: z.int().positive(),
-  firstTokens: z.array(count),
+  firstTokens: z.array(count).describe('the first token ids of its first prompt'),
   unsafeCode: z.boolean(),
 });
 

@@ -7,4 +7,4 @@ export { PROTOCOL_VERSION, type WorkerEvent, workerEventSchema, type WorkerReply
 export { encodeLine, LineSplitter, type WireFloat } from './ndjson.ts';
 export { INDEX_COLUMNS, INDEX_MAGIC, INDEX_VERSION, type IndexColumn, parseRequestIndex, type RequestIndex, requestShapeAt } from './request-index.ts';
 export { type Result, resultSchema } from './result.ts';
-export { type ShardJob, shardJobSchema } from './shard-job.ts';
+export { type ShardAttempt, shardAttemptSchema } from './shard-attempt.ts';

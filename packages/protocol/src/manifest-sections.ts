@@ -3,6 +3,7 @@
 import { OUTCOME_NAMES, REQUEST_KINDS } from '@assay/domain';
 import { z } from 'zod';
 import { count, mapping, nullable, seconds, sha256 } from './fields.ts';
+import { renderedTaskSchema } from './harness-messages.ts';
 
 export const sealedFilesSchema = z.record(z.string(), z.strictObject({ sha256, bytes: count })).describe('by path in the run directory');
 
@@ -27,28 +28,7 @@ export const harnessSchema = z.strictObject({
 
 export const coverageSchema = z.strictObject({ requests: count, final: count, answered: count.describe('with an answer that a metric can use'), share: z.number().min(0).max(1) });
 
-export const taskSchema = z.strictObject({
-  task: z.string(),
-  alias: z.string(),
-  outputType: z.string(),
-  version: z.union([z.string(), z.number()]),
-  files: z.record(z.string(), z.string()).describe('sha256 of each file that defines the task'),
-  datasetDigest: z.string(),
-  promptsDigest: z.string(),
-  documents: count,
-  documentsTotal: count,
-  requests: count,
-  truncatedRequests: count,
-  truncatedTokens: count,
-  numFewshot: count,
-  fewshotDocs: z.array(z.string()).describe('ids of the few-shot documents'),
-  fewshotRule: z.string(),
-  generationParameters: mapping,
-  metrics: z.array(mapping),
-  filters: z.array(mapping),
-  repeats: z.int().positive(),
-  firstTokens: z.array(count).describe('the first token ids of its first prompt'),
-  unsafeCode: z.boolean(),
+export const taskSchema = renderedTaskSchema.extend({
   coverage: coverageSchema,
   lengthShare: z.number().min(0).max(1).describe('share of the generated answers that their token budget cut off'),
 });

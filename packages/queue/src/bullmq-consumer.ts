@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shardJobSchema } from '@assay/protocol';
+import type { Log } from '@assay/domain';
+import { shardAttemptSchema } from '@assay/protocol';
 import { Worker } from 'bullmq';
 import { DeliveryLedger } from './delivery-ledger.ts';
-import type { QueueLog } from './log.ts';
+import { parseQueueId } from './queue-id.ts';
 import { type RedisAddress, toConnection } from './redis-address.ts';
 import type { RedisHealth, Trouble } from './redis-health.ts';
 import type { ConsumeOptions, ShardConsumer } from './shard-queue.ts';
-import { parseQueueId } from './shard-ref.ts';
 
 /** How long a lease lasts without renewal, and how often dead holders are looked for. */
 export interface LeaseTiming {
@@ -32,7 +32,7 @@ interface ConsumerInput {
   redis: RedisAddress;
   timing: LeaseTiming;
   health: RedisHealth;
-  log: QueueLog;
+  log: Log;
   options: ConsumeOptions;
   /** Name of the consumer that holds the attempt now. */
   findHolder(id: string): Promise<string | undefined>;
@@ -99,21 +99,21 @@ export class BullmqConsumer implements ShardConsumer {
   }
 
   async #deliver(delivery: { id?: string | undefined; data: unknown }): Promise<void> {
-    const shard = shardJobSchema.parse(delivery.data);
-    await this.#ledger.deliver(delivery.id ?? '', (signal) => this.#input.options.run(shard, signal).catch(rethrowShort));
+    const attempt = shardAttemptSchema.parse(delivery.data);
+    await this.#ledger.deliver(delivery.id ?? '', (signal) => this.#input.options.run(attempt, signal).catch(rethrowShort));
   }
 
   #noteStall(id: string): void {
-    const ref = parseQueueId(id);
-    this.#input.log.warn({ ...ref }, 'a lease ran out; the shard is delivered again');
-    if (ref !== undefined) this.#input.options.onStalled?.(ref);
+    const attempt = parseQueueId(id);
+    this.#input.log.warn({ ...attempt }, 'a lease ran out; the shard is delivered again');
+    if (attempt !== undefined) this.#input.options.onStalled?.(attempt);
   }
 
   #noteEnd(id: string | undefined, error: Error): void {
-    const ref = id === undefined ? undefined : parseQueueId(id);
+    const attempt = id === undefined ? undefined : parseQueueId(id);
     if (id !== undefined && this.#ledger.answersFor(id)) return;
-    this.#input.log.warn({ ...ref, problem: error.message }, 'a shard attempt was given up');
-    if (ref !== undefined) this.#input.options.onGivenUp?.(ref, error.message);
+    this.#input.log.warn({ ...attempt, problem: error.message }, 'a shard attempt was given up');
+    if (attempt !== undefined) this.#input.options.onGivenUp?.(attempt, error.message);
   }
 
   /** A lost lease does no harm until somebody else has it: what comes back to this consumer joins the run it has. */

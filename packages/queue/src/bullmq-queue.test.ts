@@ -5,9 +5,9 @@ import { buildShardId } from '@assay/domain';
 import { describe, expect, test } from 'vitest';
 import { startTestRedis } from '../../../test/support/redis-fixture.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
+import { parseQueueId, toQueueId } from './queue-id.ts';
 import { connect, toConnection } from './redis-address.ts';
-import { buildShardJob, SHARD_QUEUE_GUARANTEES } from './shard-queue-conformance.ts';
-import { parseQueueId, toQueueId } from './shard-ref.ts';
+import { buildShardAttempt, SHARD_QUEUE_GUARANTEES } from './shard-queue-conformance.ts';
 import { openQueue } from './testing/open-queue.ts';
 
 describe('the queue on BullMQ', () => {
@@ -24,10 +24,10 @@ describe('the queue on BullMQ', () => {
     const runId = 'a[b]*c';
     const queue = await openQueue(redis, { runId });
     const other = await openQueue(redis, { runId: 'abcXc' });
-    await other.add([buildShardJob('abcXc', 0)]);
+    await other.add([buildShardAttempt('abcXc', 0)]);
     let done = 0;
     const consumer = await queue.consume({ concurrency: 8, run: async () => { done += 1; } });
-    await queue.add(Array.from({ length: 1_500 }, (_, number) => buildShardJob(runId, number)));
+    await queue.add(Array.from({ length: 1_500 }, (_, number) => buildShardAttempt(runId, number)));
     await waitUntil('all shards', () => done === 1_500);
     await consumer.close(true);
     expect(await client.xlen(`bull:assay-${runId}:events`)).toBeLessThan(500);
@@ -45,10 +45,10 @@ describe('ids in the queue (Q05)', () => {
     const names = ['123', '00123', '0', 'run:1', 'run:1:2', 'run:1:2:3', 'run-1', 'emoji 🦊', 'a/b', ''];
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.constantFrom(...names), fc.string({ unit: 'grapheme' })), fc.nat(), fc.integer({ min: 1 }), async (runId, number, attempt) => {
-        const ref = { epoch: 3, shard: `${buildShardId(number)}.1`, attempt };
-        const id = toQueueId(runId, ref);
+        const key = { epoch: 3, shard: `${buildShardId(number)}.1`, attempt };
+        const id = toQueueId(runId, key);
         expect((await queue.add('shard', {}, { jobId: id })).id).toBe(id);
-        expect(parseQueueId(id)).toEqual(ref);
+        expect(parseQueueId(id)).toEqual(key);
       }),
       { numRuns: 60 },
     );

@@ -1,14 +1,13 @@
 // The shard queue on BullMQ, one queue a run. A job lives from `add` to its acknowledgement and leaves nothing behind, so a
 // job that exists is open and an id can be used again.
-import type { AssayError } from '@assay/domain';
-import { type ShardJob, shardJobSchema } from '@assay/protocol';
+import type { AssayError, AttemptKey, Log } from '@assay/domain';
+import { type ShardAttempt, shardAttemptSchema } from '@assay/protocol';
 import { type BulkJobOptions, Job, Queue } from 'bullmq';
 import { BullmqConsumer, LEASE_TIMING, type LeaseTiming } from './bullmq-consumer.ts';
-import type { QueueLog } from './log.ts';
+import { escapeId, toQueueId } from './queue-id.ts';
 import { type RedisAddress, toConnection } from './redis-address.ts';
 import { RedisHealth } from './redis-health.ts';
-import type { ConsumeOptions, QueueCounts, ShardConsumer, ShardQueue, ShardRef } from './shard-queue.ts';
-import { escapeId, toQueueId } from './shard-ref.ts';
+import type { ConsumeOptions, QueueCounts, ShardConsumer, ShardQueue } from './shard-queue.ts';
 
 const PREFIX = 'bull';
 const PAYLOAD_BYTES = 64 << 10;
@@ -20,7 +19,7 @@ const JOB_OPTIONS: BulkJobOptions = { attempts: 1, removeOnComplete: true, remov
 export interface ShardQueueOptions {
   runId: string;
   redis: RedisAddress;
-  log: QueueLog;
+  log: Log;
   /** Redis is away, full or refuses: everything waits. Called once until `onRecovered`. */
   onTrouble?: (error: AssayError) => void;
   /** Redis can be used again. It may have lost what it held: add the open shards again. */
@@ -44,7 +43,7 @@ interface QueueInput {
   runId: string;
   redis: RedisAddress;
   health: RedisHealth;
-  log: QueueLog;
+  log: Log;
   timing: LeaseTiming;
 }
 
@@ -64,8 +63,8 @@ class BullmqQueue implements ShardQueue {
     this.#queue.on('error', (error) => input.health.report(error));
   }
 
-  async add(shards: readonly ShardJob[]): Promise<void> {
-    const jobs = shards.map((shard) => ({ name: 'shard', data: shardJobSchema.parse(shard), opts: { ...JOB_OPTIONS, jobId: this.#idOf(shard) } }));
+  async add(attempts: readonly ShardAttempt[]): Promise<void> {
+    const jobs = attempts.map((attempt) => ({ name: 'shard', data: shardAttemptSchema.parse(attempt), opts: { ...JOB_OPTIONS, jobId: this.#idOf(attempt) } }));
     const { health } = this.#input;
     // The event stream is for other readers, and would grow with every job.
     await health.insist(() => health.redis.hset(this.#queue.toKey('meta'), 'opts.maxLenEvents', EVENTS_KEPT));
@@ -105,8 +104,8 @@ class BullmqQueue implements ShardQueue {
     await this.#input.health.attempt(() => this.#queue.resume());
   }
 
-  async cancel(refs: readonly ShardRef[]): Promise<void> {
-    const ids = refs.map((ref) => this.#idOf(ref));
+  async cancel(attempts: readonly AttemptKey[]): Promise<void> {
+    const ids = attempts.map((attempt) => this.#idOf(attempt));
     // Those that wait go first, or the end of one that runs would bring the next.
     await this.#input.health.attempt(async () => {
       for (const id of ids) await this.#queue.remove(id);
@@ -131,8 +130,8 @@ class BullmqQueue implements ShardQueue {
     await this.#queue.getBackend().close(true).catch(() => undefined);
   }
 
-  #idOf(ref: ShardRef): string {
-    return toQueueId(this.#input.runId, ref);
+  #idOf(attempt: AttemptKey): string {
+    return toQueueId(this.#input.runId, attempt);
   }
 }
 

@@ -3,11 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import type { AttemptKey } from '@assay/domain';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startTestRedis } from '../../../test/support/redis-fixture.ts';
 import { sleep, waitUntil } from '../../../test/support/wait-until.ts';
-import { buildShardJob } from './shard-queue-conformance.ts';
-import type { ShardRef } from './shard-queue.ts';
+import { buildShardAttempt } from './shard-queue-conformance.ts';
 import { openQueue, QUICK } from './testing/open-queue.ts';
 
 const program = (name: string) => fileURLToPath(new URL(`./testing/${name}.ts`, import.meta.url));
@@ -17,7 +17,7 @@ describe('a lease that its holder does not renew', () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     const messages: { type: string; isAborted?: boolean }[] = [];
     const workerData = { runId, redis: redis.address, timing: QUICK, blockMs: 2_500 };
     const blocked = new Worker(program('blocking-consumer'), { workerData });
@@ -26,14 +26,14 @@ describe('a lease that its holder does not renew', () => {
     await waitUntil('the lease', () => messages.length === 1);
 
     const gate = Promise.withResolvers<void>();
-    const stalled: ShardRef[] = [];
-    const givenUp: ShardRef[] = [];
+    const stalled: AttemptKey[] = [];
+    const givenUp: AttemptKey[] = [];
     let runs = 0;
     await queue.consume({
       concurrency: 1,
       run: async () => { runs += 1; await gate.promise; },
-      onStalled: (ref) => stalled.push(ref),
-      onGivenUp: (ref) => givenUp.push(ref),
+      onStalled: (key) => stalled.push(key),
+      onGivenUp: (key) => givenUp.push(key),
     });
     await waitUntil('the late one', () => messages.find(({ type }) => type === 'ended'));
     expect(messages.find(({ type }) => type === 'ended')?.isAborted).toBe(true);
@@ -50,7 +50,7 @@ describe('a lease that its holder does not renew', () => {
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
     const gate = Promise.withResolvers<void>();
-    const stalled: ShardRef[] = [];
+    const stalled: AttemptKey[] = [];
     let runs = 0;
     let isAborted = false;
     await queue.consume({
@@ -62,9 +62,9 @@ describe('a lease that its holder does not renew', () => {
         await gate.promise;
         isAborted = signal.aborted;
       },
-      onStalled: (ref) => stalled.push(ref),
+      onStalled: (key) => stalled.push(key),
     });
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     await waitUntil('the stall', () => stalled.length > 0);
     await sleep(300);
     gate.resolve();
@@ -76,7 +76,7 @@ describe('a lease that its holder does not renew', () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     for (let kills = 0; kills < 3; kills += 1) {
       const holder = spawn(process.execPath, [program('holder'), runId, redis.address.path, JSON.stringify(QUICK)], { stdio: ['ignore', 'pipe', 'inherit'] });
       onTestFinished(() => { holder.kill('SIGKILL'); });
@@ -84,12 +84,12 @@ describe('a lease that its holder does not renew', () => {
       holder.kill('SIGKILL');
       await once(holder, 'exit');
     }
-    const givenUp: [ShardRef, string][] = [];
+    const givenUp: [AttemptKey, string][] = [];
     const seen: number[] = [];
-    await queue.consume({ concurrency: 1, run: async ({ attempt }) => { seen.push(attempt); }, onGivenUp: (ref, problem) => givenUp.push([ref, problem]) });
+    await queue.consume({ concurrency: 1, run: async ({ attempt }) => { seen.push(attempt); }, onGivenUp: (key, problem) => givenUp.push([key, problem]) });
     await waitUntil('the end', () => givenUp.length > 0);
     expect(givenUp).toEqual([[{ epoch: 1, shard: 's0000', attempt: 1 }, expect.stringContaining('stalled more than allowable limit')]]);
-    await queue.add([buildShardJob(runId, 0, { attempt: 2 })]);
+    await queue.add([buildShardAttempt(runId, 0, { attempt: 2 })]);
     await waitUntil('the next attempt', () => seen.length > 0);
     expect(seen).toEqual([2]);
   });
@@ -106,7 +106,7 @@ describe('closing a consumer (Q10)', () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
-    const shards = Array.from({ length: 150 }, (_, number) => buildShardJob(runId, number));
+    const shards = Array.from({ length: 150 }, (_, number) => buildShardAttempt(runId, number));
     await queue.add(shards);
     const rows: string[] = [];
     let kills = 0;

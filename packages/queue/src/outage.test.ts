@@ -5,7 +5,7 @@ import { makeLog } from '../../../test/support/quiet-log.ts';
 import { startTestRedis } from '../../../test/support/redis-fixture.ts';
 import { sleep, waitUntil } from '../../../test/support/wait-until.ts';
 import { connect } from './redis-address.ts';
-import { buildShardJob } from './shard-queue-conformance.ts';
+import { buildShardAttempt } from './shard-queue-conformance.ts';
 import type { ShardQueue } from './shard-queue.ts';
 import { openQueue } from './testing/open-queue.ts';
 
@@ -31,7 +31,7 @@ describe('Redis that is killed', () => {
     await sleep(200);
     await redis.kill();
     await sleep(1_000);
-    const added = queue.add([buildShardJob(runId, 0)]);
+    const added = queue.add([buildShardAttempt(runId, 0)]);
     await redis.start();
     await added;
     await waitUntil('the shard', () => seen.length === 1);
@@ -47,7 +47,7 @@ describe('Redis that is killed', () => {
     const seen: string[] = [];
     let release = Promise.withResolvers<void>();
     await queue.consume({ concurrency: 2, run: async ({ shard }) => { seen.push(shard); await release.promise; } });
-    await queue.add(Array.from({ length: 6 }, (_, number) => buildShardJob(runId, number)));
+    await queue.add(Array.from({ length: 6 }, (_, number) => buildShardAttempt(runId, number)));
     for (let kills = 0; kills < 2; kills += 1) {
       await waitUntil('two runs', () => seen.length >= 2 + 2 * kills);
       await redis.kill();
@@ -66,8 +66,8 @@ describe('Redis that is killed', () => {
   test('and comes back empty: adding the open shards again loses none and doubles none', async () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();
-    const shards = [0, 1, 2, 3].map((number) => buildShardJob(runId, number));
-    const open = new Map(shards.map((job) => [job.shard, job]));
+    const shards = [0, 1, 2, 3].map((number) => buildShardAttempt(runId, number));
+    const open = new Map(shards.map((attempt) => [attempt.shard, attempt]));
     const seen: string[] = [];
     const queue: ShardQueue = await openQueue(redis, { runId, onRecovered: () => void queue.add([...open.values()]) });
     const gate = Promise.withResolvers<void>();
@@ -97,7 +97,7 @@ describe('Redis that is killed', () => {
     const redis = await startTestRedis();
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     const running = Promise.withResolvers<void>();
     await queue.consume({
       concurrency: 2,
@@ -120,7 +120,7 @@ describe('Redis that refuses', () => {
     await queue.consume({ concurrency: 1, run: async ({ shard }) => { seen.push(shard); } });
     await client.set('filler', 'x'.repeat(7 << 20)).catch(() => undefined);
     for (let number = 0; await client.set(`filler-${number}`, 'x'.repeat(16 << 10)).then(() => true, () => false); number += 1);
-    const added = queue.add([buildShardJob(runId, 0)]);
+    const added = queue.add([buildShardAttempt(runId, 0)]);
     await waitUntil('trouble', () => troubles.length > 0);
     await sleep(1_500);
     expect(troubles.map(({ code }) => code)).toEqual(['REDIS_FULL']);
@@ -142,7 +142,7 @@ describe('Redis that refuses', () => {
       run: () => Promise.reject(new Error('stack '.repeat(8_500))),
       onGivenUp: () => { givenUp += 1; },
     });
-    await queue.add(Array.from({ length: 500 }, (_, number) => buildShardJob(runId, number)));
+    await queue.add(Array.from({ length: 500 }, (_, number) => buildShardAttempt(runId, number)));
     await waitUntil('all of them', () => givenUp === 500);
     const [, used] = /used_memory:(\d+)/.exec(await client.info('memory')) ?? [];
     expect(Number(used)).toBeLessThan(4 << 20);
@@ -159,7 +159,7 @@ describe('Redis that refuses', () => {
     await queue.consume({ concurrency: 1, run: async ({ shard }) => { seen.push(shard); } });
     await client.acl('SETUSER', 'default', '-eval', '-evalsha');
     const before = Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
-    const added = queue.add([buildShardJob(runId, 0)]);
+    const added = queue.add([buildShardAttempt(runId, 0)]);
     await waitUntil('trouble', () => troubles.length > 0);
     await sleep(1_500);
     const after = Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AssayError } from '@assay/domain';
-import type { QueueLog } from './log.ts';
+import { AssayError, type Log } from '@assay/domain';
 import type { RedisAddress } from './redis-address.ts';
 import { checkRedis } from './redis-check.ts';
 import { makeSocketFolder, removeSocketFolder, type SocketFolder } from './socket-folder.ts';
@@ -35,7 +34,7 @@ export interface OwnRedisOptions {
   program: string;
   home: string;
   spawn: SpawnServer;
-  log: QueueLog;
+  log: Log;
   /** Defaults to a file beside the socket, which goes with it. */
   logFile?: string | undefined;
   /** It died and was started again with the data it had. */

@@ -1,8 +1,8 @@
 // Tells whether Redis can be used. One line when it cannot, one when it can again, whatever the number of failing commands.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AssayError } from '@assay/domain';
+import { AssayError, type Log } from '@assay/domain';
 import type { Redis } from 'ioredis';
-import { limitLines, type QueueLog } from './log.ts';
+import { limitLines } from './limit-lines.ts';
 import { connect, describeAddress, type RedisAddress } from './redis-address.ts';
 import { probeWrite, toRedisError } from './redis-check.ts';
 
@@ -13,7 +13,7 @@ const HARMLESS = /lock|Missing key|not in the active state|Connection is closed|
 
 interface HealthOptions {
   address: RedisAddress;
-  log: QueueLog;
+  log: Log;
   onTrouble?: ((error: AssayError) => void) | undefined;
   onRecovered?: (() => void) | undefined;
 }

@@ -11,7 +11,7 @@ import { makeTempDir } from '../../../test/support/temp-dir.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { RedisServer, SpawnServer } from './own-redis.ts';
 import { type ResolveOptions, resolveRedis } from './resolve-redis.ts';
-import { buildShardJob } from './shard-queue-conformance.ts';
+import { buildShardAttempt } from './shard-queue-conformance.ts';
 import { openQueue } from './testing/open-queue.ts';
 
 const spawn: SpawnServer = spawnProgram;
@@ -59,7 +59,7 @@ describe('a Redis of our own', () => {
     const server = await resolve({ onRestart: (how) => restarts.push(how) });
     const runId = randomUUID();
     const queue = await openQueue({ address: server.address as { path: string } }, { runId });
-    await queue.add([0, 1, 2].map((number) => buildShardJob(runId, number)));
+    await queue.add([0, 1, 2].map((number) => buildShardAttempt(runId, number)));
     process.kill(server.pid() as number, 'SIGKILL');
     await waitUntil('a restart', () => restarts.length === 1);
     const seen: string[] = [];

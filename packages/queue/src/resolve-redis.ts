@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { AssayError } from '@assay/domain';
 import { type OwnRedisOptions, type RedisServer, startOwnRedis } from './own-redis.ts';
-import { parseRedisUrl } from './redis-address.ts';
+import { describeAddress, parseRedisUrl } from './redis-address.ts';
 import { checkRedis } from './redis-check.ts';
 
 const PROGRAMS = ['valkey-server', 'redis-server'];
@@ -32,6 +32,29 @@ export async function resolveRedis({ env, embeddedServer, ...own }: ResolveOptio
     }
   }
   throw problem;
+}
+
+export interface RedisFacts {
+  source: 'REDIS_URL' | 'PATH' | 'set-up' | 'none';
+  /** Address without credentials, or the program that a run would try first. */
+  place: string | null;
+  /** Why the given one cannot be used; null where it can. A program is not started to find out. */
+  problem: string | null;
+}
+
+/** Which Redis a run would use: a given one is asked, as a run would. */
+export async function examineRedis({ env, embeddedServer }: Pick<ResolveOptions, 'env' | 'embeddedServer'>): Promise<RedisFacts> {
+  const url = env['REDIS_URL'];
+  if (url) return examineGiven(url);
+  const [place] = findPrograms(env['PATH'] ?? '', embeddedServer);
+  if (place === undefined) return { source: 'none', place: null, problem: null };
+  return { source: place === embeddedServer ? 'set-up' : 'PATH', place, problem: null };
+}
+
+async function examineGiven(url: string): Promise<RedisFacts> {
+  const problem = await useGiven(url).then(() => null, (error: Error) => error.message);
+  const place = problem === null ? describeAddress(parseRedisUrl(url)) : null;
+  return { source: 'REDIS_URL', place, problem };
 }
 
 async function useGiven(url: string): Promise<RedisServer> {

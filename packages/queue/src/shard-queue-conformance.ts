@@ -1,5 +1,5 @@
 // What every ShardQueue guarantees, as tests to be run on each adapter, with queues of one run that share their server.
-import type { ShardJob } from '@assay/protocol';
+import type { ShardAttempt } from '@assay/protocol';
 import { expect } from 'vitest';
 import { sleep, waitUntil } from '../../../test/support/wait-until.ts';
 import type { ShardQueue } from './shard-queue.ts';
@@ -10,7 +10,7 @@ interface TestQueues {
   open(): Promise<ShardQueue>;
 }
 
-export function buildShardJob(runId: string, number: number, fields: Partial<ShardJob> = {}): ShardJob {
+export function buildShardAttempt(runId: string, number: number, fields: Partial<ShardAttempt> = {}): ShardAttempt {
   return { runId, epoch: 1, shard: `s${String(number).padStart(4, '0')}`, attempt: 1, orderFile: 'requests/order-1.bin', begin: number, end: number + 1, ...fields };
 }
 
@@ -22,17 +22,17 @@ const isEmpty = async (queue: ShardQueue) => {
 export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Promise<void>> = {
   'delivers every shard once and in order, and forgets it': async ({ runId, open }) => {
     const queue = await open();
-    const shards = Array.from({ length: 25 }, (_, number) => buildShardJob(runId, number));
+    const shards = Array.from({ length: 25 }, (_, number) => buildShardAttempt(runId, number));
     await queue.add(shards);
-    const seen: ShardJob[] = [];
-    await queue.consume({ concurrency: 1, run: async (job) => { seen.push(job); } });
+    const seen: ShardAttempt[] = [];
+    await queue.consume({ concurrency: 1, run: async (attempt) => { seen.push(attempt); } });
     await waitUntil('an empty queue', () => isEmpty(queue));
     expect(seen).toEqual(shards);
   },
 
   'holds as many leases as it is told': async ({ runId, open }) => {
     const queue = await open();
-    await queue.add([0, 1, 2, 3].map((number) => buildShardJob(runId, number)));
+    await queue.add([0, 1, 2, 3].map((number) => buildShardAttempt(runId, number)));
     const gate = Promise.withResolvers<void>();
     let started = 0;
     await queue.consume({ concurrency: 2, run: async () => { started += 1; await gate.promise; } });
@@ -46,7 +46,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
 
   'adding what is queued or leased changes nothing': async ({ runId, open }) => {
     const queue = await open();
-    const shards = [0, 1, 2].map((number) => buildShardJob(runId, number));
+    const shards = [0, 1, 2].map((number) => buildShardAttempt(runId, number));
     await queue.add(shards);
     const gate = Promise.withResolvers<void>();
     const seen: string[] = [];
@@ -63,7 +63,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
     const seen: number[] = [];
     await queue.consume({ concurrency: 1, run: async ({ attempt }) => { seen.push(attempt); } });
     for (const attempt of [1, 2, 3]) {
-      await queue.add([buildShardJob(runId, 0, { attempt })]);
+      await queue.add([buildShardAttempt(runId, 0, { attempt })]);
       await waitUntil('the attempt', () => seen.includes(attempt));
       await waitUntil('an empty queue', () => isEmpty(queue));
     }
@@ -77,10 +77,10 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
       concurrency: 1,
       run: async ({ attempt }) => {
         seen.push(attempt);
-        if (attempt < 4) await queue.add([buildShardJob(runId, 0, { attempt: attempt + 1 })]);
+        if (attempt < 4) await queue.add([buildShardAttempt(runId, 0, { attempt: attempt + 1 })]);
       },
     });
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     await waitUntil('four attempts', () => seen.length === 4);
     await waitUntil('an empty queue', () => isEmpty(queue));
     expect(seen).toEqual([1, 2, 3, 4]);
@@ -95,7 +95,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
       run: async () => { runs += 1; throw new Error('no such device'); },
       onGivenUp: ({ shard }, problem) => givenUp.push([shard, problem]),
     });
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     await waitUntil('the end', () => givenUp.length > 0);
     await waitUntil('an empty queue', () => isEmpty(queue));
     expect({ runs, givenUp }).toEqual({ runs: 1, givenUp: [['s0000', 'no such device']] });
@@ -105,7 +105,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
     const queue = await open();
     const seen: string[] = [];
     await queue.pause();
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     await queue.consume({ concurrency: 1, run: async ({ shard }) => { seen.push(shard); } });
     await sleep(100);
     expect(seen).toEqual([]);
@@ -116,13 +116,13 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
 
   'cancel removes what waits and aborts what runs': async ({ runId, open }) => {
     const queue = await open();
-    const shards = [0, 1].map((number) => buildShardJob(runId, number));
+    const shards = [0, 1].map((number) => buildShardAttempt(runId, number));
     const seen: string[] = [];
     let reason: unknown;
     await queue.consume({
       concurrency: 1,
-      run: (job, signal) => {
-        seen.push(job.shard);
+      run: (attempt, signal) => {
+        seen.push(attempt.shard);
         return new Promise((resolve) => signal.addEventListener('abort', () => { reason = signal.reason; resolve(); }));
       },
     });
@@ -135,7 +135,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
 
   'a closing consumer that drains lets its run finish and acknowledges it': async ({ runId, open }) => {
     const queue = await open();
-    await queue.add([0, 1].map((number) => buildShardJob(runId, number)));
+    await queue.add([0, 1].map((number) => buildShardAttempt(runId, number)));
     const gate = Promise.withResolvers<void>();
     let started = 0;
     const consumer = await queue.consume({ concurrency: 1, run: async () => { started += 1; await gate.promise; } });
@@ -148,7 +148,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
 
   'a closing consumer that does not drain aborts its run': async ({ runId, open }) => {
     const queue = await open();
-    await queue.add([buildShardJob(runId, 0)]);
+    await queue.add([buildShardAttempt(runId, 0)]);
     const running = Promise.withResolvers<AbortSignal>();
     const consumer = await queue.consume({
       concurrency: 1,
@@ -162,9 +162,9 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
   'two consumers share the shards, none is run twice': async ({ runId, open }) => {
     const [one, other] = await Promise.all([open(), open()]);
     const seen: string[] = [];
-    const run = async ({ shard }: ShardJob) => { await sleep(1); seen.push(shard); };
+    const run = async ({ shard }: ShardAttempt) => { await sleep(1); seen.push(shard); };
     await Promise.all([one.consume({ concurrency: 2, run }), other.consume({ concurrency: 2, run })]);
-    await one.add(Array.from({ length: 60 }, (_, number) => buildShardJob(runId, number)));
+    await one.add(Array.from({ length: 60 }, (_, number) => buildShardAttempt(runId, number)));
     await waitUntil('an empty queue', () => isEmpty(one));
     expect(new Set(seen).size).toBe(60);
     expect(seen).toHaveLength(60);
@@ -172,12 +172,12 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
 
   'clear leaves nothing of the run, and the queue can be used again': async ({ runId, open }) => {
     const queue = await open();
-    await queue.add([0, 1].map((number) => buildShardJob(runId, number)));
+    await queue.add([0, 1].map((number) => buildShardAttempt(runId, number)));
     await queue.pause();
     await queue.clear();
     expect(await queue.counts()).toEqual({ waiting: 0, leased: 0, paused: false });
     const seen: string[] = [];
-    await queue.add([buildShardJob(runId, 7)]);
+    await queue.add([buildShardAttempt(runId, 7)]);
     await queue.consume({ concurrency: 1, run: async ({ shard }) => { seen.push(shard); } });
     await waitUntil('the shard', () => seen.length === 1);
     expect(seen).toEqual(['s0007']);
@@ -185,7 +185,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
 
   'a payload that is none is refused before it is queued': async ({ runId, open }) => {
     const queue = await open();
-    await expect(queue.add([{ ...buildShardJob(runId, 0), attempt: 0 }])).rejects.toThrow('attempt');
+    await expect(queue.add([{ ...buildShardAttempt(runId, 0), attempt: 0 }])).rejects.toThrow('attempt');
     expect(await isEmpty(queue)).toBe(true);
   },
 };

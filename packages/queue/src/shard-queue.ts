@@ -1,14 +1,7 @@
 // The port through which shards travel from the scheduler to agents. It carries who does what, and no truth about what is
 // done: that lives in the run directory, from which a queue that was lost is filled again.
-import type { ShardId } from '@assay/domain';
-import type { ShardJob } from '@assay/protocol';
-
-/** Names an attempt within its run. */
-export interface ShardRef {
-  epoch: number;
-  shard: ShardId;
-  attempt: number;
-}
+import type { AttemptKey } from '@assay/domain';
+import type { ShardAttempt } from '@assay/protocol';
 
 export interface QueueCounts {
   /** Shards nobody has taken. */
@@ -26,11 +19,11 @@ export interface ConsumeOptions {
    * it, so store results first; rejecting gives it up. `signal` aborts when the attempt is canceled, when this consumer closes
    * without draining, and when another consumer has taken the lease over: then nothing more may be committed.
    */
-  run(job: ShardJob, signal: AbortSignal): Promise<void>;
+  run(attempt: ShardAttempt, signal: AbortSignal): Promise<void>;
   /** A lease ran out, because its holder died or could not renew it; the attempt is delivered again. */
-  onStalled?(ref: ShardRef): void;
+  onStalled?(attempt: AttemptKey): void;
   /** The attempt ended and `run` did not resolve: it threw, or its holders died too often. It is not delivered again. */
-  onGivenUp?(ref: ShardRef, problem: string): void;
+  onGivenUp?(attempt: AttemptKey, problem: string): void;
 }
 
 export interface ShardConsumer {
@@ -47,7 +40,7 @@ export interface ShardQueue {
    * Appends the attempts in order. Resolves when all are queued; waits while Redis is away or full. An attempt that is queued
    * or leased already is left as it is, so after an outage it is safe to add every open shard again.
    */
-  add(shards: readonly ShardJob[]): Promise<void>;
+  add(attempts: readonly ShardAttempt[]): Promise<void>;
   /** Starts to deliver attempts, each at least once, to one consumer at a time as long as that renews its lease. Lasts through outages. */
   consume(options: ConsumeOptions): Promise<ShardConsumer>;
   counts(): Promise<QueueCounts>;
@@ -55,7 +48,7 @@ export interface ShardQueue {
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** Removes the attempts that wait, and aborts those that run in consumers of this object. A canceled attempt stays so. */
-  cancel(refs: readonly ShardRef[]): Promise<void>;
+  cancel(attempts: readonly AttemptKey[]): Promise<void>;
   /** Deletes every key of this run. Close the consumers first. */
   clear(): Promise<void>;
   /** Closes the consumers without draining, then every connection. */

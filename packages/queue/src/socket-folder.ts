@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseProcessStat } from '@assay/domain';
 
 // The kernel's limit is 108 bytes with the final zero.
 const MAX_SOCKET_PATH_BYTES = 107;
@@ -49,7 +50,7 @@ function sweep(parent: string, select: (entry: string) => boolean): void {
 /** "pid start-time", since the kernel gives a pid out again; undefined when there is no such process. */
 function nameProcess(pid: number): string | undefined {
   const stat = readQuietly(`/proc/${pid}/stat`);
-  return stat === undefined ? undefined : `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
+  return stat === undefined ? undefined : `${pid} ${parseProcessStat(stat).startTicks}`;
 }
 
 function listQuietly(dir: string): string[] {

@@ -19,7 +19,7 @@ describe('writeFileAtomic', () => {
   it('leaves no temporary file where it fails', async () => {
     const dir = makeTempDir();
     await mkdir(join(dir, 'a.json', 'full'), { recursive: true });
-    await expect(writeFileAtomic(join(dir, 'a.json'), 'one')).rejects.toThrow('EISDIR');
+    await expect(writeFileAtomic(join(dir, 'a.json'), 'one')).rejects.toThrow('a folder is where a file belongs');
     expect(await readdir(dir)).toEqual(['a.json']);
   });
 });
@@ -47,7 +47,7 @@ describe('the disk', () => {
   });
 
   it('leaves other errors alone', () => {
-    const error = systemError('EMFILE');
+    const error = systemError('EPROTO');
     expect(toDiskError(error, '/d')).toBe(error);
   });
 });

@@ -2,24 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AssayError, formatBytes, MIB } from '@assay/domain';
+import { AssayError, describeFileError, formatBytes, MIB } from '@assay/domain';
 
 /** Below this a run is not started, whatever its size: logs, events and the manifest need it. */
 export const MIN_FREE_BYTES = 64 * MIB;
-
-const NO_SPACE = new Set(['ENOSPC', 'EDQUOT']);
-const NOT_WRITABLE: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOTDIR: 'a part of the path is a file',
-  EEXIST: 'a file is there',
-  ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'too many symbolic links',
-  ENOENT: 'no such folder',
-  ERR_INVALID_ARG_VALUE: 'the path holds a NUL character',
-  EIO: 'the device reports an error',
-};
 
 // What one request takes on disk: its columns and document going in, its line coming back. Bytes, generous.
 const BYTES_PER_REQUEST = 1024;
@@ -69,12 +55,7 @@ export function estimateRunBytes(run: { requests: number; promptTokens: number; 
 
 /** Turns an error of the file system into DISK_FULL or OUTPUT_NOT_WRITABLE; anything else comes back as it is. */
 export function toDiskError(error: unknown, dir: string): unknown {
-  if (!(error instanceof Error) || error instanceof AssayError) return error;
-  const code = 'code' in error ? String(error.code) : '';
-  if (NO_SPACE.has(code)) return new AssayError('DISK_FULL', { dir, free: 'nothing', needed: 'more' }, { cause: error });
-  if (code === 'ERR_SQLITE_ERROR') return new AssayError('OUTPUT_NOT_WRITABLE', { dir, problem: error.message }, { cause: error });
-  const problem = NOT_WRITABLE[code];
-  return problem === undefined ? error : new AssayError('OUTPUT_NOT_WRITABLE', { dir, problem }, { cause: error });
+  return describeFileError(error, dir) ?? error;
 }
 
 function hasCode(error: unknown, code: string): boolean {

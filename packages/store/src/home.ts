@@ -46,7 +46,9 @@ export function resolveHome(env: Environment): string {
 /** What the set-up built, or undefined where it has not run. ASSAY_PYTHON names another interpreter, with or without a set-up. */
 export function readEnvironment(home: string, env: Environment = process.env): AssayEnvironment | undefined {
   const built = readBuilt(join(home, 'environment.json'));
-  const python = env['ASSAY_PYTHON'] || built?.python;
+  const named = env['ASSAY_PYTHON'];
+  // A path is from here, not from where a worker runs; a bare name is looked for on PATH.
+  const python = named?.includes('/') ? resolve(named) : named || built?.python;
   return python ? { python, demoModel: built?.demoModel, redisServer: built?.redisServer } : undefined;
 }
 

@@ -13,5 +13,5 @@ export type { EventOf, LoggedEvent, RunEvent } from './run-events.ts';
 export { foldEvents, type RunHistory, sumRequestPhases } from './run-history.ts';
 export { readIdentity, settleIdentity } from './run-identity.ts';
 export { readRunJson, writeRunJson } from './run-json.ts';
-export { buildRunPaths, formatAttempt, orderFile, resultsFileName, workerLogFile } from './run-paths.ts';
+export { buildRunPaths, orderFile, resultsFileName, workerLogFile } from './run-paths.ts';
 export { digestFolder, readManifest, sealManifest } from './seal.ts';

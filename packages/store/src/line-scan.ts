@@ -1,6 +1,7 @@
 // Reads a file of JSON lines as bytes. Only "\n" ends a line, and a tail without one is torn: it was never acknowledged.
 import { open } from 'node:fs/promises';
-import { AssayError } from '@assay/domain';
+import { describeDamage } from '@assay/domain';
+import { readIfThere } from './missing-file.ts';
 
 const CHUNK_BYTES = 2 ** 20;
 const NEWLINE = 10;
@@ -25,10 +26,7 @@ interface LineScan {
 
 /** Calls `onLine` for each whole line of the first `endBytes` bytes. A missing file has none. */
 export async function scanLines(path: string, onLine: (line: ScannedLine) => void, endBytes = Number.POSITIVE_INFINITY): Promise<LineScan> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const file = await readIfThere(open(path, 'r'));
   if (file === undefined) return { lines: 0, wholeBytes: 0, tornBytes: 0 };
   try {
     let pending = Buffer.alloc(0);
@@ -62,18 +60,13 @@ export function parseLine<Value>(line: ScannedLine, file: string, schema: Parser
   const parsed = schema.safeParse(parseJson(line, file));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw damage(file, line.number, `${issue?.path.join('.') || 'record'}: ${issue?.message ?? 'not of the expected form'}`);
-}
-
-/** The error for a line that was changed after it had been written. */
-export function damage(file: string, line: number, problem: string): AssayError {
-  return new AssayError('RESULTS_DAMAGED', { file, line, problem });
+  throw describeDamage(file, line.number, `${issue?.path.join('.') || 'record'}: ${issue?.message ?? 'not of the expected form'}`);
 }
 
 function parseJson(line: ScannedLine, file: string): unknown {
   try {
     return JSON.parse(decoder.decode(line.bytes));
   } catch {
-    throw damage(file, line.number, 'not a JSON record');
+    throw describeDamage(file, line.number, 'not a JSON record');
   }
 }

@@ -1,8 +1,7 @@
 // Which result counts for each request: the lowest (epoch, attempt, line) among the final ones. Kept as numbers by row, a few
 // bytes each, so that a million requests fit; the results themselves are read again where they are needed.
-import { type Outcome, OUTCOME_NAMES, isFinal, REQUEST_KINDS, type RequestKind } from '@assay/domain';
+import { type AttemptKey, formatAttempt, type Outcome, OUTCOME_NAMES, isFinal, REQUEST_KINDS, type RequestKind } from '@assay/domain';
 import { type RequestIndex, type Result } from '@assay/protocol';
-import { type AttemptKey, formatAttempt } from './run-paths.ts';
 
 export interface RecordedResult extends AttemptKey {
   result: Pick<Result, 'row' | 'outcome'>;

@@ -2,11 +2,13 @@
 // a line that is broken inside a file is damage, named by file and line.
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type AttemptKey, describeDamage, formatAttempt } from '@assay/domain';
 import { type RequestIndex, type Result, resultSchema } from '@assay/protocol';
-import { damage, parseLine, scanLines, type ScannedLine } from './line-scan.ts';
+import { parseLine, scanLines, type ScannedLine } from './line-scan.ts';
+import { readIfThere } from './missing-file.ts';
 import { compareAttempts, ResultLedger, type ResultPlace } from './result-ledger.ts';
 import type { RunHistory } from './run-history.ts';
-import { type AttemptKey, buildRunPaths, formatAttempt, parseResultsFileName, resultsFileName } from './run-paths.ts';
+import { buildRunPaths, parseResultsFileName, resultsFileName } from './run-paths.ts';
 
 /** Bytes read at once, and the gap between two wanted lines that is read over. */
 const READ_BYTES = 4 * 2 ** 20;
@@ -49,10 +51,7 @@ export async function scanAttempt(
 
 /** Every attempt that has a results file, in order of acceptance. */
 export async function listAttempts(dir: string): Promise<AttemptKey[]> {
-  const names = await readdir(buildRunPaths(dir).resultsDir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const names = (await readIfThere(readdir(buildRunPaths(dir).resultsDir))) ?? [];
   return names.map(parseResultsFileName).filter((key) => key !== undefined).sort(compareAttempts);
 }
 
@@ -88,7 +87,7 @@ async function* readPlaces(path: string, places: ResultPlace[]): AsyncGenerator<
       const last = range.at(-1) as ResultPlace;
       const data = Buffer.alloc(last.offset + last.length - start);
       const { bytesRead } = await file.read(data, 0, data.length, start);
-      if (bytesRead < data.length) throw damage(path, 0, 'shorter than it was');
+      if (bytesRead < data.length) throw describeDamage(path, 0, 'shorter than it was');
       for (const { offset, length } of range) yield { bytes: data.subarray(offset - start, offset - start + length), offset, number: 0 };
     }
   } finally {
@@ -112,7 +111,7 @@ function joinRanges(places: readonly ResultPlace[]): ResultPlace[][] {
 
 function checkKey(result: Result, line: ScannedLine, path: string, index: RequestIndex): void {
   const wrong = KEY_COLUMNS.find((column) => index.columns[column][result.row] !== result[column]);
-  if (wrong) throw damage(path, line.number, `row ${result.row} is another request (${wrong})`);
+  if (wrong) throw describeDamage(path, line.number, `row ${result.row} is another request (${wrong})`);
 }
 
 function attemptPath(dir: string, attempt: AttemptKey): string {

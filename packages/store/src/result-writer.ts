@@ -2,12 +2,12 @@
 // Many appends share one sync (256 results or a second), and a failed write leaves whole lines only.
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AssayError } from '@assay/domain';
+import { AssayError, type AttemptKey } from '@assay/domain';
 import { encodeLine, type Result } from '@assay/protocol';
 import { syncFolder } from './atomic-file.ts';
 import { toDiskError } from './disk.ts';
 import type { ResultLedger } from './result-ledger.ts';
-import { type AttemptKey, buildRunPaths, resultsFileName } from './run-paths.ts';
+import { buildRunPaths, resultsFileName } from './run-paths.ts';
 
 const SYNC_RESULTS = 256;
 const SYNC_MS = 1000;

@@ -35,6 +35,20 @@ describe('openRunDirectory', () => {
     expect(run.header).toMatchObject({ schema: 1, model: 'org/m', settings: SETTINGS, createdAt: NOW.toISOString() });
   });
 
+  it('goes on without a path with the newest unfinished run of these settings that nobody is at work on', async () => {
+    const cwd = makeTempDir();
+    const at = (hour: string) => new Date(`2026-03-04T${hour}:00:00Z`);
+    const older = await make(ask(cwd, { now: at('01') }));
+    const newer = await make(ask(cwd, { now: at('02'), startsNew: true }));
+    const sealed = await make(ask(cwd, { now: at('03'), startsNew: true }));
+    await writeFile(join(sealed, 'manifest.json'), '{}');
+    await make(ask(cwd, { now: at('04'), settings: { ...SETTINGS, seed: 2 } }));
+
+    expect(await open(ask(cwd, { now: at('05') }))).toMatchObject({ dir: newer, isResumed: true, isFound: true });
+    expect(await open(ask(cwd, { now: at('05') }))).toMatchObject({ dir: older, isFound: true });
+    expect(await open(ask(cwd, { now: at('05') }))).toMatchObject({ isResumed: false, isFound: false });
+  });
+
   it('gives twelve starts in one second twelve folders', async () => {
     const cwd = makeTempDir();
     const runs = await Promise.all(Array.from({ length: 12 }, () => open(ask(cwd))));

@@ -10,8 +10,9 @@ import { checkWritable, toDiskError } from './disk.ts';
 import { digestOf, type JsonObject } from './identity.ts';
 import { type FileLock, lockFile, tryLockFile } from './lock-file.ts';
 import { readRunHeader, RUN_SCHEMA_VERSION, type RunHeader, writeRunHeader } from './run-header.ts';
-import { type RunLocation, type RunRequest, resolveRunDirectory } from './run-location.ts';
+import { type RunLocation, type RunRequest, resolveRunDirectory, RUNS_FOLDER } from './run-location.ts';
 import { buildRunPaths, type RunPaths } from './run-paths.ts';
+import { findUnfinishedRuns } from './unfinished-runs.ts';
 
 const HEADER_WAITS = 100;
 const HEADER_WAIT_MS = 20;
@@ -24,6 +25,8 @@ export interface RunDirectory {
 
 export interface OpenRunDirectory extends RunDirectory {
   isResumed: boolean;
+  /** Nobody named it: it was the newest unfinished one of these settings. */
+  isFound: boolean;
   /** Gives the lock back. */
   close(): void;
 }
@@ -33,6 +36,10 @@ export interface OpenRunDirectory extends RunDirectory {
  * Throws RUN_BUSY, RUN_DIFFERS, RUN_VERSION, OUTPUT_NOT_WRITABLE or DISK_FULL.
  */
 export async function openRunDirectory(request: RunRequest): Promise<OpenRunDirectory> {
+  if (request.outputPath === undefined && request.startsNew !== true) {
+    const found = await takeUnfinished(request);
+    if (found) return found;
+  }
   const location = await resolveRunDirectory(request);
   await checkWritable(location.dir);
   const paths = buildRunPaths(location.dir);
@@ -54,6 +61,15 @@ export async function openRunDirectory(request: RunRequest): Promise<OpenRunDire
   }
 }
 
+/** The newest unfinished run of these settings that nobody is at work on. */
+async function takeUnfinished(request: RunRequest): Promise<OpenRunDirectory | undefined> {
+  for await (const { dir, header } of findUnfinishedRuns(request)) {
+    const { lock } = await tryLockFile(buildRunPaths(dir).lock).catch(() => ({ lock: undefined }));
+    if (lock) return makeOpen(dir, header, { lock, isResumed: true, isFound: true });
+  }
+  return undefined;
+}
+
 /** For commands that only look. Throws RUN_NOT_FOUND or RUN_VERSION. */
 export async function readRunDirectory(dir: string): Promise<RunDirectory> {
   const header = await readRunHeader(dir);
@@ -65,7 +81,7 @@ export async function readRunDirectory(dir: string): Promise<RunDirectory> {
 export async function findRun(run: string, cwd: string): Promise<RunDirectory> {
   const dir = resolve(cwd, run);
   if (await readRunHeader(dir)) return readRunDirectory(dir);
-  const parent = resolve(cwd, 'runs');
+  const parent = resolve(cwd, RUNS_FOLDER);
   for (const name of await readdir(parent).catch(() => [])) {
     const header = await readRunHeader(join(parent, name)).catch(() => undefined);
     if (header && (name === run || header.id === run)) return readRunDirectory(join(parent, name));
@@ -103,12 +119,18 @@ function buildHeader({ model, settings, now }: RunRequest): RunHeader {
   };
 }
 
-async function makeOpen(dir: string, header: RunHeader, { lock, isResumed }: { lock: FileLock; isResumed: boolean }): Promise<OpenRunDirectory> {
+interface Opened {
+  lock: FileLock;
+  isResumed: boolean;
+  isFound?: boolean;
+}
+
+async function makeOpen(dir: string, header: RunHeader, { lock, isResumed, isFound = false }: Opened): Promise<OpenRunDirectory> {
   try {
     await prepareFolders(dir);
   } catch (error) {
     lock.release();
     throw toDiskError(error, dir);
   }
-  return { dir, header, paths: buildRunPaths(dir), isResumed, close: () => lock.release() };
+  return { dir, header, paths: buildRunPaths(dir), isResumed, isFound, close: () => lock.release() };
 }

@@ -47,6 +47,7 @@ const EVENTS = {
     },
   },
   attempt_failed: { durable: true, fields: { ...attemptKey, worker: z.string(), failure: failureSchema } },
+  drain_started: { durable: false, fields: { epoch } },
   task_scored: { durable: false, fields: { epoch, task: z.string(), documents: count, scoredDocuments: count, seconds } },
   /** A stage's time in one epoch. The time a run is interrupted belongs to no stage. */
   stage_timed: { durable: false, fields: { epoch, stage: z.string(), seconds } },

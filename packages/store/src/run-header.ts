@@ -1,5 +1,5 @@
 // run.json: which run a directory holds and the schema it was written in. Written once, before anything else, never changed.
-import { AssayError } from '@assay/domain';
+import { AssayError, describeDamage } from '@assay/domain';
 import { z } from 'zod';
 import { readRunJson, writeRunJson } from './run-json.ts';
 import { buildRunPaths } from './run-paths.ts';
@@ -9,7 +9,7 @@ export const RUN_SCHEMA_VERSION = 1;
 
 const runHeaderSchema = z.strictObject({
   schema: z.literal(RUN_SCHEMA_VERSION),
-  /** Letters, digits, "-" and "T" only: it becomes part of queue and job names. */
+  /** Letters, digits, "-" and "T" only: it becomes part of the names of the queue and of what is in it. */
   id: z.string().regex(/^[A-Za-z0-9-]+$/),
   createdAt: z.iso.datetime(),
   model: z.string(),
@@ -30,7 +30,7 @@ export async function readRunHeader(dir: string): Promise<RunHeader | undefined>
   }
   const parsed = runHeaderSchema.safeParse(header);
   if (parsed.success) return parsed.data;
-  throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: z.prettifyError(parsed.error).replaceAll('\n', ' ') });
+  throw describeDamage(path, 1, z.prettifyError(parsed.error).replaceAll('\n', ' '));
 }
 
 export async function writeRunHeader(dir: string, header: RunHeader): Promise<void> {

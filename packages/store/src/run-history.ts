@@ -1,6 +1,6 @@
 // What the events add up to: epochs, attempts, fences, states. A fold without I/O, so that a reader and the writer agree.
+import { formatAttempt } from '@assay/domain';
 import type { EventOf, LoggedEvent } from './run-events.ts';
-import { type AttemptKey, formatAttempt } from './run-paths.ts';
 
 export interface RunHistory {
   /** Of the latest start; 0 before the first. */
@@ -52,8 +52,8 @@ const APPLY: { [Type in LoggedEvent['type']]?: (history: RunHistory, event: Even
   epoch_started: (history, { epoch }) => { history.epoch = Math.max(history.epoch, epoch); },
   state_changed: (history, { machine, to }) => { if (machine === 'run') history.state = to; },
   shard_started: (history, { epoch, shard, attempt }) => { raise(history.attempts, `${epoch}-${shard}`, attempt); },
-  shard_fenced: (history, event) => { lower(history.fences, key(event), event.bytes); },
-  shard_done: (history, event) => { history.finished.add(key(event)); history.shards.push(event); },
+  shard_fenced: (history, event) => { lower(history.fences, formatAttempt(event), event.bytes); },
+  shard_done: (history, event) => { history.finished.add(formatAttempt(event)); history.shards.push(event); },
   attempt_failed: (history) => { history.failedAttempts += 1; },
   worker_started: (history, event) => { history.workers.set(`${event.epoch}-${event.worker}-${event.pid}`, { started: event, ended: undefined }); },
   worker_ended: (history, event) => {
@@ -73,10 +73,6 @@ const APPLY: { [Type in LoggedEvent['type']]?: (history: RunHistory, event: Even
 export function applyEvent(history: RunHistory, event: LoggedEvent): void {
   const apply = APPLY[event.type] as ((history: RunHistory, event: LoggedEvent) => void) | undefined;
   apply?.(history, event);
-}
-
-function key(event: AttemptKey): string {
-  return formatAttempt(event);
 }
 
 function raise(numbers: Map<string, number>, name: string, value: number): void {

@@ -1,5 +1,5 @@
 // Where a run lives. DIR where that is new or holds this very run; DIR/<model>-<digest> where DIR holds other runs or other
-// files; runs/<time>-<model> without a path. A folder of its own is made by a mkdir that fails where one is there.
+// files; a new runs/<time>-<model> without a path. A folder of its own is made by a mkdir that fails where one is there.
 import { readdir, mkdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AssayError } from '@assay/domain';
@@ -10,6 +10,9 @@ import { RUN_FILES } from './run-paths.ts';
 
 /** Settings that say which evaluation this is. Where one of these differs, DIR holds another run; any other, this run changed. */
 const SUBJECT_KEYS = ['model', 'model_args.pretrained', 'tasks'] as const;
+
+/** Below the working directory: where runs without a path lie. */
+export const RUNS_FOLDER = 'runs';
 
 const MOST_SUFFIXES = 1000;
 const MODEL_NAME_CHARACTERS = 60;
@@ -22,6 +25,8 @@ export interface RunRequest {
   /** From selectRunSettings. */
   settings: JsonObject;
   now: Date;
+  /** Without a path, an unfinished run of the same settings is not gone on with. */
+  startsNew?: boolean;
 }
 
 export interface RunLocation {
@@ -95,7 +100,7 @@ async function isUnused(dir: string): Promise<boolean> {
 
 async function makeTimedFolder({ cwd, model, now }: RunRequest): Promise<RunLocation> {
   const time = now.toISOString().slice(0, 19).replaceAll(':', '-');
-  const name = join(resolve(cwd), 'runs', `${time}-${cleanModelName(model)}`);
+  const name = join(resolve(cwd), RUNS_FOLDER, `${time}-${cleanModelName(model)}`);
   for (let suffix = 1; suffix <= MOST_SUFFIXES; suffix += 1) {
     const dir = suffix === 1 ? name : `${name}-${suffix}`;
     if (await makeFolder(dir)) return { dir, header: undefined };

@@ -1,5 +1,6 @@
 // The one place that knows what a run directory's files are called. docs/run-directory.md describes each.
 import { join } from 'node:path';
+import { type AttemptKey, formatAttempt, parseAttempt } from '@assay/domain';
 
 /** Every fixed name in a run directory. Folders end in "Dir". */
 export const RUN_FILES = {
@@ -25,32 +26,22 @@ export const RUN_FILES = {
   log: 'logs/run.ndjson',
 } as const;
 
+const RESULTS_SUFFIX = '.ndjson';
+
 type RunFile = keyof typeof RUN_FILES;
 export type RunPaths = Readonly<Record<RunFile, string>>;
-
-export interface AttemptKey {
-  epoch: number;
-  shard: string;
-  attempt: number;
-}
 
 export function buildRunPaths(dir: string): RunPaths {
   return Object.fromEntries(Object.entries(RUN_FILES).map(([name, file]) => [name, join(dir, file)])) as RunPaths;
 }
 
-/** "1-s0007-2": epoch, shard, attempt. */
-export function formatAttempt({ epoch, shard, attempt }: AttemptKey): string {
-  return `${epoch}-${shard}-${attempt}`;
-}
-
 export function resultsFileName(key: AttemptKey): string {
-  return `${formatAttempt(key)}.ndjson`;
+  return `${formatAttempt(key)}${RESULTS_SUFFIX}`;
 }
 
 /** The attempt whose results a file holds; undefined for any other file. */
 export function parseResultsFileName(name: string): AttemptKey | undefined {
-  const match = /^(\d+)-(s[\d.]+)-(\d+)\.ndjson$/.exec(name);
-  return match ? { epoch: Number(match[1]), shard: match[2] as string, attempt: Number(match[3]) } : undefined;
+  return name.endsWith(RESULTS_SUFFIX) ? parseAttempt(name.slice(0, -RESULTS_SUFFIX.length)) : undefined;
 }
 
 /** requests/order-<epoch>.bin, relative to the run directory: u32 little-endian rows, which shards are ranges of. */

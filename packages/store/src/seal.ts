@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AssayError, redactCommand, redactSecrets } from '@assay/domain';
+import { AssayError, describeDamage, redactCommand, redactSecrets } from '@assay/domain';
 import { type Manifest, MANIFEST_SCHEMA_VERSION, type ManifestInput, manifestSchema } from '@assay/protocol';
 import { z } from 'zod';
 import { writeFileAtomic } from './atomic-file.ts';
@@ -40,7 +40,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   }
   const checked = manifestSchema.safeParse(value);
   if (checked.success) return checked.data;
-  throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: z.prettifyError(checked.error).replaceAll('\n', ' ') });
+  throw describeDamage(path, 1, z.prettifyError(checked.error).replaceAll('\n', ' '));
 }
 
 /** Digests of all files under one of the run's folders, by their path in the run directory. */

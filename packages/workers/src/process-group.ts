@@ -1,6 +1,7 @@
 // Ends what a program left behind. Its group's number is its pid, which the kernel keeps while any member lives.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseProcessStat } from '@assay/domain';
 
 const POLL_MS = 10;
 /** A process in an uninterruptible wait of a device ends only when the device answers. */
@@ -42,9 +43,8 @@ function hasLivingMember(group: number): boolean {
 
 function isLivingMember(pid: string, group: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const [state, , processGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(processGroup) === group && state !== 'Z';
+    const stat = parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    return stat.group === group && !stat.isZombie;
   } catch {
     return false;
   }

@@ -1,7 +1,6 @@
 // What the rest of Assay sees of a worker process.
-import type { WorkerState } from '@assay/domain';
+import type { Log, WorkerState } from '@assay/domain';
 import type { WorkerEvent } from '@assay/protocol';
-import type { WorkerLog } from './log.ts';
 import type { AnsweredType, CommandBody, ReplyTo, SilentCommand } from './pending-commands.ts';
 import type { ExitInfo } from './worker-failure.ts';
 
@@ -27,7 +26,7 @@ export interface SpawnOptions {
   /** CPU cores it may use; all when absent. */
   cpus?: readonly number[];
   logFile: string;
-  log: WorkerLog;
+  log: Log;
   /** Called for every heartbeat and batch of results, before the reply that may follow is given. */
   onEvent?: (event: WorkerNews) => void;
   onState?: (move: WorkerMove) => void;

@@ -1,5 +1,5 @@
 // Reads a --config file: values, and where each one stands. YAML 1.2 or JSON, with lm_eval's yes, no, on and off as booleans.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { AssayError } from '@assay/domain';
 import { type Document, isAlias, isMap, isPair, isScalar, LineCounter, type Node, parseDocument, type ScalarTag } from 'yaml';
@@ -30,9 +30,11 @@ export function readConfigFile(path: string, cwd: string): ConfigFile {
 
 function readText(path: string, shown: string): string {
   try {
-    const bytes = readFileSync(path);
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    // One that never ends, such as /dev/zero. A pipe is fine: shells pass files so.
+    if (statSync(path).isCharacterDevice()) throw new AssayError('CONFIG_SYNTAX', { place: shown, problem: 'is a device' });
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (thrown) {
+    if (thrown instanceof AssayError) throw thrown;
     const code = (thrown as NodeJS.ErrnoException).code;
     const problem = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'is a folder' : code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is not UTF-8 text' : String(code ?? thrown);
     throw new AssayError('CONFIG_SYNTAX', { place: shown, problem }, { cause: thrown });

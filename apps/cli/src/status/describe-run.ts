@@ -17,6 +17,8 @@ export interface RunStatus {
   dir: string;
   model: string;
   state: string;
+  /** It was told to end: what is in the engines finishes, nothing new starts. */
+  draining: boolean;
   /** False where the state speaks of work and no process is there to do it. */
   alive: boolean;
   /** Why the latest start ended early, where it did. */
@@ -49,6 +51,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     dir: run.dir,
     model: run.header.model,
     state: history.state,
+    draining: history.state === 'running' && events.some((event) => event.type === 'drain_started' && event.epoch === history.epoch),
     alive: processes.some(({ role }) => role === 'run'),
     ended: findEnd(events, history),
     epoch: history.epoch,

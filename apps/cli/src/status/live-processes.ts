@@ -1,5 +1,6 @@
 // The processes of a run that are alive now, from what its events say was started.
 import { readFileSync } from 'node:fs';
+import { parseProcessStat } from '@assay/domain';
 import type { EventOf, LoggedEvent, RunHistory } from '@assay/store';
 
 export interface LiveProcess {
@@ -22,10 +23,8 @@ export function listLiveProcesses(events: readonly LoggedEvent[], history: RunHi
 /** A pid may have been given to another process since; that one is younger than the event that names it. */
 function isAlive(pid: number, namedAtMs: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const isZombie = fields[0] === 'Z';
-    return !isZombie && startedAtMs(Number(fields[19])) <= namedAtMs + CLOCK_SLACK_MS;
+    const { isZombie, startTicks } = parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    return !isZombie && startedAtMs(startTicks) <= namedAtMs + CLOCK_SLACK_MS;
   } catch {
     return false;
   }

@@ -1,8 +1,9 @@
 // Which requests are open: those a worker has now, with its name and how long it has had them, and how many wait.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatAttempt } from '@assay/domain';
 import { requestShapeAt } from '@assay/protocol';
-import { type EventOf, formatAttempt, type LoggedEvent, orderFile, type ResultLedger, type RunHistory } from '@assay/store';
+import { type EventOf, type LoggedEvent, orderFile, type ResultLedger, type RunHistory } from '@assay/store';
 
 interface OpenRequest {
   row: number;

@@ -22,8 +22,8 @@ export function renderStatus(status: RunStatus): string {
 
 const row = (name: string, text: string): string => `${name.padEnd(10)} ${text}`;
 
-function describeState({ state, alive }: RunStatus): string {
-  if (!WORKING_STATES.has(state) || alive) return state;
+function describeState({ state, alive, draining }: RunStatus): string {
+  if (!WORKING_STATES.has(state) || alive) return draining ? `${state}, draining: requests in the engines finish, nothing new starts` : state;
   return `${state}, but its process has ended: the same command resumes it`;
 }
 

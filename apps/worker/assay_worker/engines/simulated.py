@@ -11,7 +11,7 @@ from typing import Any
 
 from assay_worker.engines.base import Answer, EngineLimits, EngineRequest, LoadSpec, RequestRefused, StepReport
 from assay_worker.engines.faults import Faults, Swallowed
-from assay_worker.environment import describe_environment
+from assay_worker.numeric_environment import describe_environment
 
 # A step with nothing to do: long enough that waiting for a request that never answers does not take a core.
 IDLE_STEP_SECONDS = 0.005

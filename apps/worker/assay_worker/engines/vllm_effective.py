@@ -7,7 +7,7 @@ from typing import Any
 
 from vllm.v1.engine.llm_engine import LLMEngine
 
-from assay_worker.environment import describe_environment
+from assay_worker.numeric_environment import describe_environment
 
 
 def describe_engine(engine: LLMEngine, digests: dict[str, Any]) -> dict[str, Any]:

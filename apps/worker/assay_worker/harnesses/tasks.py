@@ -23,6 +23,9 @@ from assay_worker.harnesses.task_selection import refuse_duplicate_keys, select_
 from assay_worker.harnesses.yaml_files import find_duplicate_keys, list_task_files
 from assay_worker.protocol import Render
 
+# A file name has 255 bytes on Linux; lm_eval adds 35 around the task's.
+_NAME_BYTES = 200
+
 
 @dataclass
 class Suite:
@@ -65,6 +68,7 @@ def _is_task(config: dict[str, Any]) -> bool:
 
 def _check_definition(name: str, path: Path | None, config: dict[str, Any], command: Render, suite: Suite) -> None:
     """Before any code of the task runs: importing some tasks executes code already."""
+    _check_name(name)
     if config.get("unsafe_code") and not command.confirm_run_unsafe_code:
         raise Refusal("TASK_UNSAFE", {"task": name})
     if config.get("doc_to_image") or config.get("doc_to_audio"):
@@ -81,6 +85,14 @@ def _check_definition(name: str, path: Path | None, config: dict[str, Any], comm
     if _is_task(config) and is_local_data(config):
         suite.local.add(name)
         refuse_utf16(name, list_data_files(config.get("dataset_path"), config.get("dataset_kwargs")))
+
+
+def _check_name(name: str) -> None:
+    """It becomes a part of file names, log lines and tables."""
+    if not name.isprintable():
+        raise refuse_task(ascii(name), "its name holds a character that cannot be printed")
+    if len(name.encode()) > _NAME_BYTES:
+        raise refuse_task(name, f"its name has {len(name.encode())} bytes, and samples_<name>_<date>.jsonl has room for {_NAME_BYTES}")
 
 
 def _seed(command: Render) -> None:

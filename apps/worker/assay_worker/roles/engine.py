@@ -42,7 +42,7 @@ EXPECTED_ENGINE_VARIABLE = "ASSAY_ENGINE"
 
 
 def run(channel: Channel) -> int:
-    prepare_environment()
+    silence_telemetry()
     import_error = import_engine(os.environ.get(EXPECTED_ENGINE_VARIABLE, "vllm"))
     if import_error:
         print(import_error, file=sys.stderr)
@@ -52,7 +52,7 @@ def run(channel: Channel) -> int:
     return worker.serve()
 
 
-def prepare_environment() -> None:
+def silence_telemetry() -> None:
     """No library reports home. Set before the first import of any of them."""
     for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"):
         os.environ.setdefault(name, "1")

@@ -1,6 +1,6 @@
 // The agent: leases shards from the queue, has the engine workers run them, and stores what they say. It alone writes results.
-import { isEndState } from '@assay/domain';
-import type { Result, ResultsMessage, ShardDone, ShardJob } from '@assay/protocol';
+import { type AttemptKey, formatAttempt, isEndState } from '@assay/domain';
+import type { Result, ResultsMessage, ShardDone, ShardAttempt } from '@assay/protocol';
 import type { ShardQueue } from '@assay/queue';
 import { openResultWriter, readResults, type EventLog, type ResultLedger, type ResultWriter, scanAttempt } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
@@ -99,8 +99,8 @@ export class Agent {
   }
 
   /** Stores what a worker streamed. An attempt that was given away is no longer listened to. */
-  handleResults({ shard, attempt, results }: ResultsMessage): void {
-    const running = this.#attempts.get(`${shard}#${attempt}`);
+  handleResults({ results, ...key }: ResultsMessage): void {
+    const running = this.#attempts.get(formatAttempt(key));
     if (!running) return;
     const durable = running.writer.append(results).then(() => {
       running.results += results.length;
@@ -112,8 +112,8 @@ export class Agent {
   }
 
   /** Runs one leased shard attempt to its end. Never throws for what an attempt can meet: the shard is then queued again. */
-  async runShard(job: ShardJob, signal: AbortSignal): Promise<void> {
-    const shard = this.#input.shards.find(job.shard, job.attempt);
+  async runShard(leased: ShardAttempt, signal: AbortSignal): Promise<void> {
+    const shard = this.#input.shards.find(leased.shard, leased.attempt);
     // Not pending: the queue gave the same attempt out twice, and its first holder is at work.
     if (!shard || shard.state !== 'pending') return;
     this.#input.shards.move(shard, 'leased');
@@ -133,7 +133,7 @@ export class Agent {
 
   async #attempt(shard: LedgerShard, lease: Lease, signal: AbortSignal): Promise<void> {
     const attempt = await this.#beginInTurn(shard, lease);
-    const key = `${shard.id}#${attempt.number}`;
+    const key = formatAttempt(this.#keyOf(attempt));
     this.#attempts.set(key, attempt);
     const cancel = () => lease.handle.send({ type: 'cancel', shard: shard.id, attempt: attempt.number });
     signal.addEventListener('abort', cancel, { once: true });
@@ -204,7 +204,7 @@ export class Agent {
 
   async #end(attempt: Attempt, lease: Lease, { thrown, signal }: { thrown: unknown; signal: AbortSignal }): Promise<void> {
     const { shard, worker } = attempt;
-    const key = { epoch: this.#input.epoch, shard: shard.id, attempt: attempt.number };
+    const key = this.#keyOf(attempt);
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     await this.#input.events.append({ type: 'shard_fenced', ...key, bytes: attempt.writer.bytes, reason });
     const isWithdrawn = signal.aborted || this.#input.ending.aborted;
@@ -215,6 +215,10 @@ export class Agent {
     await this.#input.events.append({ type: 'attempt_failed', ...key, worker, failure: describeFailure(failure) });
     lease.release();
     await this.#input.recover({ shard, lease, failure });
+  }
+
+  #keyOf({ shard, number }: Attempt): AttemptKey {
+    return { epoch: this.#input.epoch, shard: shard.id, attempt: number };
   }
 
   #report({ shard, number, worker, startedAtMs, results }: Attempt, how: Pick<AttemptReport, 'done' | 'failure'>): void {

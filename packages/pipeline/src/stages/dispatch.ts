@@ -17,7 +17,7 @@ import { type Dispatchable, writePlan } from './plan.ts';
 /** How long a drain lets the requests in the engines finish. */
 const DRAIN_GRACE_MS = 60_000;
 
-export interface DispatchInput {
+interface DispatchInput {
   work: Dispatchable;
   index: RequestIndex;
   results: ResultLedger;
@@ -90,7 +90,7 @@ async function runAgent(context: RunContext, { agent, input, progress, ending }:
   progress.start();
   const consumer = await queue.consume({
     concurrency: SHARDS_AHEAD * pool.replicas.length,
-    run: (job, signal) => agent.runShard(job, signal),
+    run: (attempt, signal) => agent.runShard(attempt, signal),
     onGivenUp: (ref, problem) => context.log.warn({ ...ref, problem }, 'the queue gave an attempt up'),
   });
   try {
@@ -98,7 +98,8 @@ async function runAgent(context: RunContext, { agent, input, progress, ending }:
     await Promise.race([agent.finished, whenAborted(ending)]);
     // What is in the engines may finish unless the run is to stop at once.
     if (context.drain.aborted && !context.stop.aborted) {
-      context.ui.onNote('draining: requests in the engines finish, nothing new starts; Ctrl-C again stops now');
+      context.ui.onNote(`draining: requests in the engines finish, for ${DRAIN_GRACE_MS / 1000} s at most, and nothing new starts; Ctrl-C again stops now`);
+      await context.events.append({ type: 'drain_started', epoch: context.epoch });
       await Promise.race([pool.stop(DRAIN_GRACE_MS), whenAborted(context.stop)]);
     }
   } finally {

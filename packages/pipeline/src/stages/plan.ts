@@ -2,12 +2,12 @@
 // planner's; this stage reads the files it needs and writes what was chosen.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AssayError } from '@assay/domain';
 import { choosePlan, cutShards, digestOrder, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
 import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
-import { orderFile, readRunJson, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
+import { orderFile, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
 import { checkDiskNeed } from '../preflight/disk-need.ts';
 import type { RunContext } from '../run-context.ts';
+import type { StoredRun } from '../stored-run.ts';
 
 export interface PlannedRun {
   plan: Plan;
@@ -27,20 +27,21 @@ interface PlanFacts {
   node: NodeFacts;
   model: ModelFacts;
   rendered: Rendered;
+  /** Nothing on a first start. */
+  stored?: StoredRun;
 }
 
 /** A resumed run keeps the plan it was started with, but for the replicas, which belong to no identity. */
-export async function planRun(context: RunContext, { node, model, rendered }: PlanFacts): Promise<PlannedRun> {
+export async function planRun(context: RunContext, { node, model, rendered, stored }: PlanFacts): Promise<PlannedRun> {
   const { config, determinism, events, epoch, run } = context;
   const index = await readIndex(run.paths.index);
   await checkDiskNeed(run.dir, index);
-  const results = await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' });
+  const results = stored?.results ?? (await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' }));
   const chosen = choosePlan({
     plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, limits: config.limits, determinism, node, facts: model, index,
     maxModelLen: rendered.maxModelLen,
   });
-  const stored = await readStoredPlan(run.paths.plan, chosen);
-  const plan = stored ? keepNumerics(stored.plan, chosen) : chosen;
+  const plan = stored?.plan ? keepNumerics(stored.plan.plan, chosen) : chosen;
   await writePlan(context, plan);
   await events.append({ type: 'plan_chosen', epoch, rung: events.history.rungs.length, plan: { ...plan } });
   context.ui.onPlan(plan);
@@ -65,16 +66,6 @@ export async function orderOpenRequests(context: RunContext, { plan, index, resu
   await writeFileAtomic(join(run.dir, file), Buffer.from(order.buffer, order.byteOffset, order.byteLength));
   await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest: digestOrder(order), rows: order.length, shards: shards.length });
   return { file, order, shards };
-}
-
-/** The plan of an earlier start; `chosen` says which fields one has. Throws RESULTS_DAMAGED where a field of a plan is missing. */
-export async function readStoredPlan(path: string, chosen: Plan): Promise<{ plan: Plan; rung: number } | undefined> {
-  const stored = (await readRunJson(path)) as Partial<{ plan: Plan; rung: number }> | null | undefined;
-  if (stored === undefined) return undefined;
-  const { plan, rung } = stored ?? {};
-  const isWhole = plan !== null && typeof plan === 'object' && typeof rung === 'number' && Object.keys(chosen).every((field) => field in plan);
-  if (!isWhole) throw new AssayError('RESULTS_DAMAGED', { file: path, line: 1, problem: 'it does not hold a whole plan' });
-  return { plan, rung };
 }
 
 async function readIndex(path: string): Promise<RequestIndex> {

@@ -1,10 +1,4 @@
-// The part of a pino logger that this package needs, and a brake for lines that repeat.
-
-export interface QueueLog {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
+// A brake for log lines that repeat.
 
 const WINDOW_MS = 10_000;
 const LINES_PER_WINDOW = 5;

@@ -1,7 +1,11 @@
-"""Prints the interpreter's version and those of the distributions named in its arguments, as JSON. Imports none of them."""
+"""Prints the interpreter's version, its parent process and the versions of the distributions named in its arguments, as JSON.
+
+Imports none of them.
+"""
 
 import importlib.metadata
 import json
+import os
 import platform
 import sys
 
@@ -14,4 +18,4 @@ def find_version(name: str) -> str | None:
 
 
 found = {name: version for name in sys.argv[1:] if (version := find_version(name)) is not None}
-print(json.dumps({"python": platform.python_version(), "packages": found}))
+print(json.dumps({"python": platform.python_version(), "parent": os.getppid(), "packages": found}))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitLines } from './log.ts';
+import { limitLines } from './limit-lines.ts';
 
 test('lines that repeat are cut to five in ten seconds, and the next window says how many are missing', () => {
   let nowMs = 0;

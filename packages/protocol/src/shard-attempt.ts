@@ -1,7 +1,7 @@
 // What travels through the queue: one attempt of a shard, by ids and ranges only. The prompts stay in the run directory.
 import { z } from 'zod';
 
-export const shardJobSchema = z.strictObject({
+export const shardAttemptSchema = z.strictObject({
   runId: z.string().min(1),
   epoch: z.int().positive(),
   shard: z.string().min(1),
@@ -12,4 +12,4 @@ export const shardJobSchema = z.strictObject({
   begin: z.int().nonnegative(),
   end: z.int().nonnegative(),
 });
-export type ShardJob = z.output<typeof shardJobSchema>;
+export type ShardAttempt = z.output<typeof shardAttemptSchema>;
