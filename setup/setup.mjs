@@ -69,7 +69,7 @@ async function buildEnvironment(context) {
   mkdirSync(TMPDIR, { recursive: true });
   await showStep('Python environment', () => environment.createEnvironment(context, dir));
   if (engine === 'cpu') await showStep('PyTorch (CPU build)', () => environment.installTorchCpu(context, dir));
-  await showStep(`vLLM (${engine} build), lm_eval and their packages`, () => environment.installPackages(context, dir, engine));
+  await showStep(`vLLM (${engine} build), lm_eval, packages; some minutes`, () => environment.installPackages(context, dir, engine));
   rmSync(TMPDIR, { recursive: true, force: true });
   environment.sealEnvironment(dir, engine);
 }

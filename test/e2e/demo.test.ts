@@ -136,8 +136,10 @@ describe('the scores', () => {
   });
 });
 
-test('the time left was told all along', () => {
+test('the time left was told all along, and mostly within 15 % once a fifth was done', () => {
   const forecast = describeForecast(scrapes);
   console.log(forecast.line);
   expect(forecast.told).toBeGreaterThan(0);
+  // Every second is held to it on recorded runs (remaining-trace.test.ts); here others may use the machine.
+  expect(forecast.medianShare).toBeLessThan(0.15);
 });

@@ -1,13 +1,14 @@
-// How honest a run's estimate of its remaining time was: each scrape's forecast of the end against the end.
+// How honest a run's estimate of its remaining time was, once it showed a fifth as done: each scrape's forecast of the end against the end.
 import { type Scrape, sumSeries } from './scrape.ts';
 
 /** "once a fifth is done". */
 const SETTLED_SHARE = 0.2;
 
 interface Forecast {
-  /** Forecasts given once a fifth of the request phase was over. */
+  /** Forecasts given once a fifth was shown as done. */
   told: number;
-  /** Largest error of those, as a share of the request phase. */
+  /** Errors of those, as shares of the request phase. */
+  medianShare: number;
   worstShare: number;
   line: string;
 }
@@ -17,7 +18,7 @@ export function describeForecast(scrapes: readonly Scrape[]): Forecast {
   const [startMs, endMs] = [running[0]?.atMs ?? 0, running.at(-1)?.atMs ?? 0];
   const seconds = (endMs - startMs) / 1000;
   const errors = running
-    .filter(({ atMs }) => atMs - startMs >= SETTLED_SHARE * (endMs - startMs))
+    .filter((scrape) => sumSeries(scrape, 'assay_run_progress_ratio') >= SETTLED_SHARE)
     .map((scrape) => Math.abs(scrape.atMs - endMs + sumSeries(scrape, 'assay_run_remaining_seconds') * 1000) / (endMs - startMs))
     .filter((error) => !Number.isNaN(error))
     .toSorted((a, b) => a - b);
@@ -26,7 +27,8 @@ export function describeForecast(scrapes: readonly Scrape[]): Forecast {
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
   return {
     told: errors.length,
+    medianShare: median,
     worstShare,
-    line: `forecast of the end, once a fifth of the ${seconds.toFixed(1)} s was over: ${errors.length} forecasts, median error ${percent(median)}, worst ${percent(worstShare)}`,
+    line: `forecast of the end of ${seconds.toFixed(1)} s, once a fifth was done: ${errors.length} forecasts, median error ${percent(median)}, worst ${percent(worstShare)}`,
   };
 }

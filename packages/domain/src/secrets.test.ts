@@ -21,6 +21,8 @@ describe('secrets', () => {
     expect(redactText('redis://user:pass@host:6379/0')).toBe('redis://[redacted]@host:6379/0');
     expect(redactText('{"api_key": "s3cret", "n": 1}')).toBe('{"api_key": [redacted], "n": 1}');
     expect(redactText('Authorization: Bearer abcdefgh12345678')).not.toContain('abcdefgh');
+    expect(redactText('/etc/passwd: it is a file')).toBe('/etc/passwd: it is a file');
+    expect(redactText('passwd: hunter2')).toBe('passwd: [redacted]');
     expect(redactText('use_auth_token=True')).toBe('use_auth_token=True');
     expect(redactText('max_tokens=12, eos_token=</s>')).toBe('max_tokens=12, eos_token=</s>');
   });

@@ -27,7 +27,8 @@ const SECRET_TEXTS: readonly RegExp[] = [
   /([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi,
 ];
 
-const KEY_AND_VALUE = /(["']?)([A-Za-z][\w.-]*)\1(\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&"'}\]]+)/g;
+// Not after a slash before ": ", as in "/etc/passwd: no such file".
+const KEY_AND_VALUE = /(?<!\/(?=[\w.-]+:\s))(["']?)([A-Za-z][\w.-]*)\1(\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&"'}\]]+)/g;
 
 /** True for hf_token, OPENAI_API_KEY, redisPassword; false for eos_token, max_tokens, tokenizer. */
 export function isSecretKey(key: string): boolean {

@@ -2,7 +2,7 @@
 import { AssayError, effectiveDeterminism } from '@assay/domain';
 import { type ModelFacts, type NodeFacts, parseModelFacts, resolveDtype } from '@assay/planner';
 import {
-  type AssayEnvironment, type CodeVersion, listAttempts, openEventLog, openRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
+  type AssayEnvironment, type CodeVersion, type EventLog, listAttempts, openEventLog, openRunDirectory, type OpenRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
 } from '@assay/store';
 import { createLogger, Metrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
 import type { IdleClock } from './idle-clock.ts';
@@ -45,13 +45,11 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
   const home = resolveHome(env);
   const metrics = new Metrics(code);
   const server = config.metrics ? await serveMetrics(metrics, parseListenAddress(config.metrics)) : undefined;
-  const run = await openRunDirectory({ outputPath: config.output_path, cwd, model: model.name, settings: selectRunSettings(config), now: new Date(), startsNew: input.startsNew ?? false })
-    .catch(async (thrown: unknown) => {
-      await server?.close();
-      throw thrown;
-    });
+  const { run, events } = await openRun(input, model.name).catch(async (thrown: unknown) => {
+    await server?.close();
+    throw thrown;
+  });
   const halting = new AbortController();
-  const events = await openEventLog(run.paths.events, { epochsSeen: (await listAttempts(run.dir)).at(-1)?.epoch ?? 0 });
   const context: RunContext = {
     config, determinism: effectiveDeterminism(config), command: input.command, cwd, home, python: environment.python, run, events,
     epoch: events.history.epoch, log: createLogger({ to: run.paths.log, level: 'debug', bindings: { run: run.header.id } }), metrics, ui, idle,
@@ -67,6 +65,17 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
     begin: () => beginEpoch(context, code),
     close: () => closeRun({ context, server, deadline }),
   };
+}
+
+async function openRun({ config, cwd, startsNew = false }: RunInput, model: string): Promise<{ run: OpenRunDirectory; events: EventLog }> {
+  const run = await openRunDirectory({ outputPath: config.output_path, cwd, model, settings: selectRunSettings(config), now: new Date(), startsNew });
+  try {
+    const attempts = await listAttempts(run.dir);
+    return { run, events: await openEventLog(run.paths.events, { epochsSeen: attempts.at(-1)?.epoch ?? 0 }) };
+  } catch (thrown) {
+    run.close();
+    throw thrown;
+  }
 }
 
 async function checkEnvironment({ env }: RunInput): Promise<AssayEnvironment> {

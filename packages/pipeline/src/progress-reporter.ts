@@ -1,6 +1,6 @@
 // Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
 import { OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
-import { type EngineCounters, HeartbeatSums, type Plan, RunProgressModel, weighWork } from '@assay/planner';
+import { type EngineCounters, HeartbeatSums, type Plan, type RemainingEstimate, RunProgressModel, weighWork } from '@assay/planner';
 import type { RequestIndex, Result } from '@assay/protocol';
 import type { ResultLedger } from '@assay/store';
 import type { EnginePool } from './agent/engine-pool.ts';
@@ -99,7 +99,7 @@ export class ProgressReporter {
       remaining,
       elapsedSeconds: atSeconds,
     });
-    this.#setMetrics(remaining.seconds, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
+    this.#setMetrics(remaining, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
   }
 
   #noteBeats(): void {
@@ -113,10 +113,11 @@ export class ProgressReporter {
     return { steps: since('steps'), promptTokens: since('promptTokens'), newTokens: since('newTokens'), runningRequests };
   }
 
-  #setMetrics(remainingSeconds: number | null, engine: { running: number; waiting: number }): void {
+  #setMetrics({ seconds, fraction }: RemainingEstimate, engine: { running: number; waiting: number }): void {
     const { metrics } = this.#context;
     const { pool, shards } = this.#parts;
-    metrics.set('assay_run_remaining_seconds', remainingSeconds ?? Number.NaN);
+    metrics.set('assay_run_progress_ratio', fraction);
+    metrics.set('assay_run_remaining_seconds', seconds ?? Number.NaN);
     metrics.set('assay_requests_running', engine.running);
     metrics.set('assay_requests_waiting', engine.waiting);
     this.#countResults();

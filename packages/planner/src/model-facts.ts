@@ -35,7 +35,8 @@ export interface ModelFacts {
 }
 
 const count = z.int().nonnegative();
-const optionalCount = count.nullish().catch(undefined);
+// Some models give a list, one value a layer: not known here. A text is a mistake.
+const optionalCount = z.union([count, z.null(), z.unknown().refine((value) => typeof value !== 'string', 'a text where a number belongs').transform(() => undefined)]).optional();
 const configSchema = z.object({
   architectures: z.array(z.string()).nullish(),
   model_type: z.string().optional(),

@@ -61,7 +61,10 @@ export interface EngineCounters {
 
 const MIN_INTERVAL_SECONDS = 1;
 const MAX_INTERVALS = 48;
-const WARM_INTERVALS = 3;
+const WARM_INTERVALS = 2;
+// One long step must not shake the forecast: from this share on, the told end goes half of the way to a new one in a second.
+const STEADY_SHARE = 0.2;
+const HALF_LIFE_SECONDS = 1;
 
 /** Follows a run through results and heartbeats. Time comes from the caller: seconds since its request phase began. */
 export class RunProgressModel {
@@ -78,6 +81,8 @@ export class RunProgressModel {
   #accounted: Work = NO_WORK;
   #atSeconds = 0;
   #fraction = 0;
+  /** The end as it was told last, and when. */
+  #told: { endSeconds: number; atSeconds: number } | undefined;
 
   constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = 0, priorRates }: ProgressOptions = {}) {
     this.totalRequests = index.count;
@@ -137,7 +142,15 @@ export class RunProgressModel {
       prior: this.#priorRates,
     });
     this.#fraction = Math.max(this.#fraction, estimate.fraction);
-    return { ...estimate, fraction: this.#fraction };
+    return { seconds: estimate.seconds && this.#steady(estimate.seconds, atSeconds), fraction: this.#fraction };
+  }
+
+  #steady(seconds: number, atSeconds: number): number {
+    const endSeconds = atSeconds + seconds;
+    const last = this.#fraction < STEADY_SHARE ? undefined : this.#told;
+    const kept = last === undefined ? 0 : 0.5 ** ((atSeconds - last.atSeconds) / HALF_LIFE_SECONDS);
+    this.#told = { endSeconds: kept * (last?.endSeconds ?? 0) + (1 - kept) * endSeconds, atSeconds };
+    return Math.max(0, this.#told.endSeconds - atSeconds);
   }
 
   /** Seconds a unit of work took in this run, to be the next one's `priorRates`. */

@@ -24,6 +24,7 @@ const define = <const Table extends Record<string, MetricEntry>>(table: Table) =
 export const METRICS = define({
   assay_run_state: { type: 'gauge', help: 'State of the run: 1 for the one it is in, 0 for the others.', labels: { state: RUN_STATE_NAMES } },
   assay_run_start_timestamp_seconds: { type: 'gauge', help: 'When this start of the run began, in Unix time.', initially: Number.NaN },
+  assay_run_progress_ratio: { type: 'gauge', help: 'Share of the work of the requests that is done, 0 to 1, as the progress bar shows it.' },
   assay_run_remaining_seconds: { type: 'gauge', help: 'Estimated time until the last result; NaN while it is unknown.', initially: Number.NaN },
   assay_run_epoch: { type: 'gauge', help: 'Starts of the run, this one included.' },
 

@@ -23,9 +23,11 @@ export async function checkTokenizerFiles(folder: string): Promise<void> {
 }
 
 async function checkJson(path: string): Promise<void> {
+  let value: unknown;
   try {
-    JSON.parse(await readFile(path, 'utf8'));
+    value = JSON.parse(await readFile(path, 'utf8'));
   } catch (cause) {
     throw new AssayError('MODEL_BROKEN', { model: path, problem: `not JSON: ${(cause as Error).message}` }, { cause });
   }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new AssayError('MODEL_BROKEN', { model: path, problem: 'it does not hold a mapping' });
 }
