@@ -118,6 +118,16 @@ test.each([['dtype=bf16', 'dtype: "bf16" is not one of auto'], ['swap_space=1e99
   expect(refusal('--tasks', 'gsm8k', '--model_args', `pretrained=./model,${argument}`)).toEqual(refused(what))
 ));
 
+test.each([
+  [['plan', '--devices', '8xH100-80G'], /--devices: unknown kind of device "H100-80G"; did you mean H100-80GB/],
+  [['plan', '--devices', 'gpus'], /--devices: "gpus": expected such as 8xH100-80GB, cpu:16/],
+  [['plan', '--devices', 'node.json'], /--devices: node\.json: there is no such file/],
+  [['run', '--devices', '2xL4'], 'unknown flag --devices'],
+  [['probe', '--devices', '2xL4'], 'unknown flag --devices'],
+])('%j is refused before anything is rendered', ([command = '', ...flags], what) => {
+  expect(refusal(command, ...GIVEN, ...flags)).toEqual(refused(what));
+});
+
 test('a number that is none, and a device as a file, are refused', async () => {
   await writeFile(join(cwd, 'run.yaml'), 'model_args: {pretrained: ./model}\ntasks: [gsm8k]\ngen_kwargs: {temperature: .nan}\n');
   expect(refusal('run', '--config', 'run.yaml')).toEqual(refused('run.yaml:3:13: gen_kwargs: temperature is NaN'));

@@ -4,12 +4,13 @@ import { type AssayError, redactSecrets, redactText, toAssayError } from '@assay
 import { escapeControls } from './printable.ts';
 import type { Surroundings } from './surroundings.ts';
 
-export function reportError(thrown: unknown, { argv, stdout, stderr, env }: Surroundings): number {
+/** `beside`: what a program gets in the same JSON object. */
+export function reportError(thrown: unknown, { argv, stdout, stderr, env }: Surroundings, beside: Readonly<Record<string, unknown>> = {}): number {
   const error = toAssayError(thrown);
   stderr.write(`assay: ${escapeControls(redactText(error.message))}\n${escapeControls(redactText(error.remedy))}\n`);
   const showsStack = error.kind === 'bug' || isSet(env['ASSAY_DEBUG']);
   if (showsStack) stderr.write(`${describeStack(error)}\n`);
-  if (argv.includes('--json')) stdout.write(`${JSON.stringify({ error: describeError(error) })}\n`);
+  if (argv.includes('--json')) stdout.write(`${JSON.stringify({ ...beside, error: describeError(error) })}\n`);
   return error.exitCode;
 }
 

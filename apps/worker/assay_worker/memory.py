@@ -1,4 +1,4 @@
-"""Resident memory of this process and its descendants, as the kernel counts it."""
+"""Memory of this process and its descendants, as the kernel counts it."""
 
 import contextlib
 import os
@@ -15,6 +15,11 @@ def read_resident_bytes() -> int:
 def read_peak_bytes() -> int:
     """The sum of each process's own high-water mark: an upper bound where they did not peak together."""
     return sum(_read_status(pid, "VmHWM") for pid in list_tree())
+
+
+def read_address_space_peak_bytes() -> int:
+    """Of the process that has reserved the most since it started: a limit on address space is each process's own."""
+    return max(_read_status(pid, "VmPeak") for pid in list_tree())
 
 
 def reset_peak() -> bool:

@@ -1,5 +1,6 @@
 """The probe on the simulated engine, whose memory model is known."""
 
+from pathlib import Path
 from typing import Any
 
 from assay_worker.engines.base import EngineRequest, LoadSpec
@@ -15,7 +16,7 @@ GENERATING = ProbeStep(kind="generate_until", context_tokens=60, continuation_to
 SETS: list[dict[str, Any]] = [{}, {"max_tokens": 9, "temperature": 0, "stop": ["\n"]}, {"temperature": 0.8, "top_p": 0.9}]
 
 
-def load(**memory: int) -> SimulatedEngine:
+def load(**memory: int | str) -> SimulatedEngine:
     engine = SimulatedEngine()
     engine.load(LoadSpec({"max_num_seqs": 4, "max_num_batched_tokens": 256, "max_model_len": 128, "vocab_size": 1000, "memory": memory}))
     return engine
@@ -39,6 +40,14 @@ def test_that_it_does_not_fit_is_an_answer() -> None:
     assert (report.failure.where, report.failure.allocation_bytes) == ("logits", 200 * MIB)
     assert [step.kind for step in report.steps] == ["generate_until", "loglikelihood"]
     assert activity.progress > 0
+
+
+def test_memory_that_others_take_meanwhile_is_missing(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    engine = load(bytesPerToken=MIB, limitBytes=250 * MIB, takenFile=str(taken))
+    assert probe(engine, SCORING).verdict == "fits"
+    taken.write_text(str(100 * MIB), "utf-8")
+    assert probe(engine, SCORING).verdict == "oom"
 
 
 def test_any_other_failure_is_told_apart() -> None:

@@ -62,6 +62,7 @@ export const ERRORS = define({
   REDIS_FULL: { kind: 'environment', what: 'Redis is out of memory', remedy: 'Raise its maxmemory; the same command resumes the run.' },
   OUTPUT_NOT_WRITABLE: { kind: 'environment', what: '{dir} cannot be written: {problem}', remedy: 'Choose another --output_path.' },
   DISK_FULL: { kind: 'environment', what: 'no space: {dir} has {free} free, {needed} needed', remedy: 'Free some space; the same command resumes the run.' },
+  DEVICES_BUSY: { kind: 'environment', what: 'no GPU is free: {devices}', remedy: 'Wait for what uses them to end; CUDA_VISIBLE_DEVICES set to nothing runs on the CPU.' },
   ADDRESS_IN_USE: { kind: 'environment', what: 'cannot listen on {address}: {problem}', remedy: 'Give --metrics another HOST:PORT.' },
 
   // run: it started and could not end well

@@ -1,5 +1,5 @@
 // The nouns of the system and the tables everything else obeys.
-export { formatBytes, GIB, KIB, MIB } from './bytes.ts';
+export { formatBytes, GIB, KIB, MIB, parseBytes } from './bytes.ts';
 export { type ConfigKey, describeFormAt, listConfigKeys } from './config-forms.ts';
 export { type Determinism, effectiveDeterminism, type PlanRequest, type RunConfig, runConfigSchema } from './config.ts';
 export { describeDamage } from './damage.ts';

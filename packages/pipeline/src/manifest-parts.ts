@@ -84,8 +84,9 @@ export function describePlan(config: RunConfig, plan: Plan, rung: number): Manif
 export function describeProbe({ rungs, seconds }: ProbeReport): ManifestInput['probe'] {
   return {
     seconds,
-    rungs: rungs.map(({ rung, verdict, plan, seconds: took, predictedBytes, measuredBytes, failure }) => ({
+    rungs: rungs.map(({ rung, verdict, plan, seconds: took, predictedBytes, measuredBytes, failure, remembered }) => ({
       rung, verdict, plan: describePlanBriefly(plan), seconds: took, predictedBytes, measuredBytes: measuredBytes ?? null, failure: failure?.message ?? null,
+      ...(remembered ? { remembered } : {}),
     })),
   };
 }

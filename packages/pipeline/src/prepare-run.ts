@@ -5,8 +5,10 @@ import {
   type AssayEnvironment, type CodeVersion, type EventLog, listAttempts, openEventLog, openRunDirectory, type OpenRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
 } from '@assay/store';
 import { createLogger, Metrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
+import { openExperience } from './experience/experience.ts';
 import type { IdleClock } from './idle-clock.ts';
-import { readNodeFacts } from './node-facts.ts';
+import { DeviceLeases } from './node/device-leases.ts';
+import { readNodeFacts } from './node/node-facts.ts';
 import { checkModel, type ModelFiles } from './preflight/model-files.ts';
 import { checkOutput } from './preflight/output-path.ts';
 import { checkPython } from './preflight/python-environment.ts';
@@ -20,12 +22,13 @@ export interface Prepared {
   environment: AssayEnvironment;
   model: ModelFiles;
   facts: ModelFacts;
+  /** From `begin` on without the GPUs that others use. */
   node: NodeFacts;
   census: WorkerCensus;
   env: RunInput['env'];
   /** Ends the run now, with this as the reason. */
   halt(reason: AssayError): void;
-  /** Starts an epoch: from here on the run is at work. */
+  /** Starts an epoch and leases the GPUs: from here on the run is at work. Throws DEVICES_BUSY. */
   begin(): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,11 +40,11 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
   // Takes a while, so it runs beside the others; what is wrong with the command is said first.
   const environmentCheck = checkEnvironment(input);
   environmentCheck.catch(() => undefined);
-  const [model, code, node] = await Promise.all([checkModel({ modelArgs: config.model_args, env, cwd }), readCodeVersion(), readNodeFacts(env)]);
+  const [model, code, node] = await Promise.all([checkModel({ modelArgs: config.model_args, env, cwd }), readCodeVersion(), input.node ?? readNodeFacts(env)]);
   const facts = parseModelFacts(model.configJson, model.headers, model.name);
   resolveDtype(config.model_args['dtype'], facts);
   await checkOutput({ outputPath: config.output_path, cwd });
-  const environment = await environmentCheck;
+  const { environment, packages } = await environmentCheck;
   const home = resolveHome(env);
   const metrics = new Metrics(code);
   const server = config.metrics ? await serveMetrics(metrics, parseListenAddress(config.metrics)) : undefined;
@@ -49,22 +52,30 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
     await server?.close();
     throw thrown;
   });
+  const log = createLogger({ to: run.paths.log, level: 'debug', bindings: { run: run.header.id } });
+  const experience = await openExperience({ home, config, model, node, packages }, log);
   const halting = new AbortController();
   const context: RunContext = {
-    config, determinism: effectiveDeterminism(config), command: input.command, cwd, home, python: environment.python, run, events,
-    epoch: events.history.epoch, log: createLogger({ to: run.paths.log, level: 'debug', bindings: { run: run.header.id } }), metrics, ui, idle,
+    config, determinism: effectiveDeterminism(config), command: input.command, cwd, home, python: environment.python, run, events, experience,
+    epoch: events.history.epoch, log, metrics, ui, idle,
     drain: input.signals.drain, stop: AbortSignal.any([input.signals.stop, halting.signal]),
   };
   metrics.onRender(() => countIdle(context));
   if (server) ui.onNote(`metrics on http://${server.address}/metrics`);
   const deadline = config.run_timeout === undefined ? undefined : setTimeout(
     () => halting.abort(new AssayError('RUN_TIMEOUT', { seconds: config.run_timeout as number })), config.run_timeout * 1000);
-  return {
+  const leases = new DeviceLeases();
+  const prepared: Prepared = {
     context, code, environment, model, facts, node, env, census: new WorkerCensus(metrics),
     halt: (reason) => halting.abort(reason),
-    begin: () => beginEpoch(context, code),
-    close: () => closeRun({ context, server, deadline }),
+    async begin() {
+      await beginEpoch(context, code);
+      // Hardware that was only described is nobody's.
+      if (!input.node) prepared.node = await leases.take(context, node);
+    },
+    close: () => closeRun({ context, server, deadline, leases }),
   };
+  return prepared;
 }
 
 async function openRun({ config, cwd, startsNew = false }: RunInput, model: string): Promise<{ run: OpenRunDirectory; events: EventLog }> {
@@ -78,12 +89,12 @@ async function openRun({ config, cwd, startsNew = false }: RunInput, model: stri
   }
 }
 
-async function checkEnvironment({ env }: RunInput): Promise<AssayEnvironment> {
+async function checkEnvironment({ env }: RunInput): Promise<{ environment: AssayEnvironment; packages: Record<string, string> }> {
   const home = resolveHome(env);
   const environment = readEnvironment(home, env);
   if (!environment) throw new AssayError('PYTHON_MISSING', { problem: `${home} has no environment.json` });
-  await checkPython(environment.python, env);
-  return environment;
+  const { packages } = await checkPython(environment.python, env);
+  return { environment, packages };
 }
 
 async function beginEpoch(context: RunContext, { version, commit }: CodeVersion): Promise<void> {
@@ -102,11 +113,14 @@ interface Closing {
   context: RunContext;
   server: MetricsServer | undefined;
   deadline: NodeJS.Timeout | undefined;
+  leases: DeviceLeases;
 }
 
-async function closeRun({ context, server, deadline }: Closing): Promise<void> {
+async function closeRun({ context, server, deadline, leases }: Closing): Promise<void> {
   clearTimeout(deadline);
+  leases.release();
   await server?.close();
+  await context.experience.settle();
   await context.events.close();
   context.run.close();
 }

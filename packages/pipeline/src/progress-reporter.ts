@@ -8,6 +8,7 @@ import type { ShardLedger } from './agent/shard-ledger.ts';
 import type { RunContext } from './run-context.ts';
 
 const REPORT_MS = 1_000;
+const LEAST_LEARNED_MS = 5_000;
 
 interface ProgressParts {
   index: RequestIndex;
@@ -39,7 +40,7 @@ export class ProgressReporter {
     this.#parts = parts;
     const { index, results, order, plan } = parts;
     const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
-    this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens: plan.maxNumBatchedTokens, priorRates: weighWork(plan.facts) });
+    this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens: plan.maxNumBatchedTokens, priorRates: weighWork(plan.facts), knownRates: context.experience.recallRates(plan) });
     const counts = REQUEST_KINDS.map((_, number) => index.columns.kind.reduce((sum, kind) => sum + Number(kind === number), 0));
     REQUEST_KINDS.forEach((kind, number) => context.metrics.set('assay_requests_planned', counts[number] ?? 0, { kind }));
     // What earlier starts stored shows also where nothing is left to run.
@@ -76,6 +77,7 @@ export class ProgressReporter {
     // A phase in which no shard ended knows only when it began to hand them out.
     const firstStepAt = this.#firstStepAt ?? this.#startedAtMs / 1000;
     await events.append({ type: 'request_phase', epoch, firstStepAt, lastResultAt: this.#lastResultAtMs / 1000 });
+    this.#noteSpeed();
   }
 
   #report(): void {
@@ -100,6 +102,14 @@ export class ProgressReporter {
       elapsedSeconds: atSeconds,
     });
     this.#setMetrics(remaining, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
+  }
+
+  /** For the next run's forecast; a phase of a few steps says little. */
+  #noteSpeed(): void {
+    const { plan, pool } = this.#parts;
+    const rates = this.#model.rates();
+    if (rates === undefined || this.#lastResultAtMs - this.#startedAtMs < LEAST_LEARNED_MS) return;
+    this.#context.experience.noteSpeed(plan, { rates, loadSeconds: pool.replicas[0]?.loaded?.seconds });
   }
 
   #noteBeats(): void {

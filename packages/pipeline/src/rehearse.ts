@@ -2,9 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Plan, Shard } from '@assay/planner';
+import type { NodeFacts, Plan, PlanChoice, Shard } from '@assay/planner';
 import type { Rendered } from '@assay/protocol';
 import { IdleClock } from './idle-clock.ts';
+import { describeLeftOut, requireDevice } from './node/device-leases.ts';
+import { readNodeFacts } from './node/node-facts.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import type { RunInput } from './run-input.ts';
 import { startHarness, startProcesses } from './run-processes.ts';
@@ -15,19 +17,20 @@ import { renderRequests } from './stages/render.ts';
 
 export interface PlanReport {
   plan: Plan;
+  node: NodeFacts;
   rendered: Rendered;
   shards: readonly Shard[];
 }
 
-/** Renders and plans; no engine is started and no device is needed. */
-export async function planEvaluation(input: RunInput): Promise<PlanReport> {
-  return rehearse(input, async (prepared) => {
+/** Renders and plans; no engine is started and no device is needed. `onChoice` hears of the candidates also where none fits. */
+export async function planEvaluation(input: RunInput, onChoice: (choice: PlanChoice) => void): Promise<PlanReport> {
+  return rehearse({ ...input, node: input.node ?? await readFreeNode(input) }, async (prepared) => {
     const harness = startHarness(prepared);
     try {
       const rendered = await renderRequests(prepared.context, harness);
-      const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered });
+      const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered, onChoice });
       const { shards } = await orderOpenRequests(prepared.context, planned);
-      return { plan: planned.plan, rendered, shards };
+      return { plan: planned.plan, node: prepared.node, rendered, shards };
     } finally {
       await harness.handle.stop({ graceMs: 0 });
     }
@@ -48,6 +51,14 @@ export async function probeEvaluation(input: RunInput): Promise<ProbeReport> {
       await processes.stop();
     }
   });
+}
+
+/** A plan takes no device from anybody, so what is free now is read and not leased. */
+async function readFreeNode({ env, ui }: RunInput): Promise<NodeFacts> {
+  const node = await readNodeFacts(env);
+  for (const device of node.leftOut ?? []) ui.onWarning(`left out: ${describeLeftOut(device)}`);
+  requireDevice(node);
+  return node;
 }
 
 async function rehearse<Output>(input: RunInput, work: (prepared: Prepared) => Promise<Output>): Promise<Output> {

@@ -2,6 +2,7 @@
 import { type Determinism, moveState, type RunConfig, type RunState } from '@assay/domain';
 import type { EventLog, OpenRunDirectory, RunEvent } from '@assay/store';
 import type { Logger, Metrics } from '@assay/telemetry';
+import type { Experience } from './experience/experience.ts';
 import { IDLE_CAUSES, type IdleClock } from './idle-clock.ts';
 import type { RunObserver } from './observer.ts';
 
@@ -15,6 +16,7 @@ export interface RunContext {
   python: string;
   run: OpenRunDirectory;
   events: EventLog;
+  experience: Experience;
   epoch: number;
   log: Logger;
   metrics: Metrics;

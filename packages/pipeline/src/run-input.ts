@@ -1,5 +1,6 @@
 // What a run is started with.
 import type { RunConfig } from '@assay/domain';
+import type { NodeFacts } from '@assay/planner';
 import type { RunObserver } from './observer.ts';
 
 interface RunSignals {
@@ -18,4 +19,6 @@ export interface RunInput {
   ui: RunObserver;
   /** Without an output path, an unfinished run of the same settings is left alone. */
   startsNew?: boolean;
+  /** Hardware to plan for in place of what is here: no device is asked or leased. */
+  node?: NodeFacts;
 }

@@ -1,6 +1,6 @@
 // The processes of one run: Redis, the harness worker, the engine workers. Started as early as they can be, stopped together.
 import { AssayError, toAssayError } from '@assay/domain';
-import { engineArgsOf, engineEnvOf, layOutDevices, type Plan, readPlanWishes } from '@assay/planner';
+import { engineArgsOf, engineEnvOf, layOutCores, type Plan, readPlanWishes } from '@assay/planner';
 import type { Loaded } from '@assay/protocol';
 import { createShardQueue, type RedisServer, resolveRedis, type ShardQueue } from '@assay/queue';
 import { workerLogFile } from '@assay/store';
@@ -87,7 +87,7 @@ type EarlyLayout = Pick<Plan, 'data' | 'threadsPerWorker' | 'cpuSets'>;
 function layOutEarly({ context: { config, determinism }, node, facts }: Prepared): EarlyLayout | undefined {
   if (node.gpus.length > 0) return undefined;
   const wishes = readPlanWishes({ plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, determinism });
-  return layOutDevices({ node, facts, wishes, determinism, minRanks: 1 });
+  return layOutCores({ node, facts, wishes, determinism });
 }
 
 interface EngineSpawn {

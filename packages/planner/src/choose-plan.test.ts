@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
-import { choosePlan, type PlanInput, resolveDtype } from './choose-plan.ts';
+import { choosePlan } from './choose-plan.ts';
+import { resolveDtype } from './dtypes.ts';
 import { engineArgsOf, engineEnvOf } from './engine-args.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
+import type { PlanInput } from './plan-draft.ts';
 import { kvCacheTokens, type Plan } from './plan.ts';
 import { buildIndex } from './request-index-fixture.ts';
 
 const GIB = 2 ** 30;
-const twoCores = { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] };
+const twoCores = { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [], compiler: '/usr/bin/g++' };
 const gpu = (number: number, memoryBytes = 80 * GIB) => ({ id: `GPU-${number}`, name: 'test', memoryBytes, freeBytes: memoryBytes });
 const gpus = (count: number, memoryBytes?: number) => ({ cpus: Array.from({ length: 16 }, (_, core) => core), memoryBytes: 128 * GIB, gpus: Array.from({ length: count }, (_, number) => gpu(number, memoryBytes)) });
 const index = buildIndex([...Array.from({ length: 100 }, () => ({ kind: 'loglikelihood' as const, context: 300, continuation: 4 })), ...Array.from({ length: 60 }, () => ({ context: 500, budget: 64 }))]);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AssayError } from '@assay/domain';
-import { allowedTensorSizes, layOut, padVocab, refuseTensor, refuseUnlessBlockFits, requireDivisible, type ShapeFacts } from './divisibility.ts';
-import { smollm2 } from './model-facts-fixture.ts';
+import { allowedTensorSizes, padVocab, refuseTensor, refuseUnlessBlockFits, requireDivisible, type ShapeFacts } from './divisibility.ts';
+import { DEEPSEEK_V3_CONFIG, QWEN_GPTQ_CONFIG, smollm2 } from './model-facts-fixture.ts';
+import { parseModelFacts } from './model-facts.ts';
 
 const shape = (fields: Partial<ShapeFacts>): ShapeFacts => ({ heads: 0, kvHeads: 0, hidden: 0, intermediate: 0, vocab: 0, layers: 0, ...fields });
 
@@ -11,21 +12,8 @@ test.each([
   expect(allowedTensorSizes(shape({ heads }), 8)).toEqual(allowed);
 });
 
-test('L01: KV heads cut the list further, and replicas fill the devices', () => {
+test('L01: KV heads cut the list further', () => {
   expect(allowedTensorSizes(shape({ heads: 14, kvHeads: 2 }), 8)).toEqual([1, 2]);
-  expect(layOut(shape({ heads: 14 }), 8, 2)).toEqual({ data: 4, tensor: 2, pipeline: 1, spare: 0 });
-});
-
-test.each([
-  [3, { data: 1, tensor: 2, pipeline: 1, spare: 1 }], [5, { data: 2, tensor: 2, pipeline: 1, spare: 1 }],
-  [6, { data: 3, tensor: 2, pipeline: 1, spare: 0 }], [7, { data: 3, tensor: 2, pipeline: 1, spare: 1 }],
-])('L02: 32 heads on %i GPUs are never cut in three', (devices, layout) => {
-  expect(layOut(shape({ heads: 32, kvHeads: 16 }), devices, 2)).toEqual(layout);
-});
-
-test('L02: where no tensor size suffices, whole layers are laid on the devices', () => {
-  expect(layOut(shape({ heads: 32, kvHeads: 16 }), 3, 3)).toEqual({ data: 1, tensor: 1, pipeline: 3, spare: 0 });
-  expect(layOut(shape({ heads: 32, kvHeads: 16 }), 2, 3)).toBeUndefined();
 });
 
 test('L04: KV heads are divided or replicated, or the size is refused', () => {
@@ -44,6 +32,23 @@ test('L05: quantised weights drop the tensor sizes that cut a block', () => {
   const quantized = shape({ heads: 32, kvHeads: 32, intermediate: 768, quantization: { method: 'fp8', blockShape: [128, 128] } });
   expect(allowedTensorSizes(quantized, 8)).toEqual([1, 2]);
   expect(refuseTensor(quantized, 4)).toBe('intermediate size 768/4 = 192 is not a multiple of the quantisation block of 128');
+});
+
+test.each([
+  ['experts, in the smaller inner size they have', { experts: { total: 128, active: 8, intermediate: 768, shared: 0, layers: 48 }, intermediate: 6144 }, 4, 'size of an expert 768/4 = 192'],
+  ['keys and values', { kvHeads: 8, headDim: 64 }, 8, 'key and value size 512/8 = 64'],
+  ['the output of attention', { headDim: 80, kvHeads: 32 }, 32, 'attention output 2560/32 = 80'],
+])('L05: a block that cuts %s refuses the size', (_, fields, tensor, problem) => {
+  expect(refuseTensor(shape({ heads: 32, quantization: { method: 'fp8', blockShape: [128, 128] }, ...fields }), tensor)).toBe(`${problem} is not a multiple of the quantisation block of 128`);
+});
+
+test('L05: groups lie along the input only, so keys and values need no whole one', () => {
+  const grouped = shape({ heads: 32, kvHeads: 8, headDim: 64, intermediate: 8192, quantization: { method: 'awq', bits: 4, groupSize: 128 } });
+  expect(allowedTensorSizes(grouped, 8)).toEqual([1, 2, 4, 8]);
+});
+
+test.each([['deepseek-v3', DEEPSEEK_V3_CONFIG, [1, 2, 4, 8, 16]], ['the GPTQ model', QWEN_GPTQ_CONFIG, [1, 2, 4]]])('L05: %s takes only the sizes that leave its blocks whole', (_, config, sizes) => {
+  expect(allowedTensorSizes(parseModelFacts(config, []), 32)).toEqual(sizes);
 });
 
 test('the vocabulary is padded to 64 rows before it is cut', () => {

@@ -3,7 +3,7 @@
 import { AssayError } from '@assay/domain';
 import type { ModelFacts } from './model-facts.ts';
 
-export type ShapeFacts = Pick<ModelFacts, 'heads' | 'kvHeads' | 'hidden' | 'intermediate' | 'vocab' | 'layers' | 'latentDim' | 'quantization'>;
+export type ShapeFacts = Pick<ModelFacts, 'heads' | 'kvHeads' | 'hidden' | 'intermediate' | 'vocab' | 'layers' | 'latentDim' | 'quantization' | 'experts'> & Partial<Pick<ModelFacts, 'headDim'>>;
 
 // vLLM pads the vocabulary to this many rows before it cuts it.
 const VOCAB_PADDING = 64;
@@ -34,10 +34,25 @@ export function refuseUnlessBlockFits(what: string, size: number, tensor: number
   return `${what} ${size}/${tensor} = ${size / tensor} is not a multiple of the quantisation block of ${block}`;
 }
 
-function refuseUnlessBlocksFit({ intermediate, quantization }: ShapeFacts, tensor: number): string | undefined {
+/** Dimensions that a tensor cut divides, with the parts that one rank gets of each. A dimension that is not known is 0. */
+function listCutDimensions({ heads, headDim = 0, intermediate, latentDim, experts }: ShapeFacts): { what: string; size: number }[] {
+  return [
+    { what: 'intermediate size', size: intermediate },
+    { what: 'size of an expert', size: experts?.intermediate ?? 0 },
+    { what: 'attention output', size: latentDim === undefined ? heads * headDim : 0 },
+  ];
+}
+
+/** A group lies along the input of a matrix, a block along both sides, so keys and values must hold whole ones too. */
+function refuseUnlessBlocksFit(facts: ShapeFacts, tensor: number): string | undefined {
+  const { quantization, kvHeads, headDim = 0, latentDim } = facts;
   if (tensor === 1 || quantization === undefined) return undefined;
-  const blocks = [quantization.groupSize, ...(quantization.blockShape ?? [])].filter((block) => block !== undefined);
-  return blocks.map((block) => refuseUnlessBlockFits('intermediate size', intermediate, tensor, block)).find((problem) => problem !== undefined);
+  const { groupSize, blockShape } = quantization;
+  const blocks = [groupSize, ...(blockShape ?? [])].filter((block) => block !== undefined);
+  const problems = listCutDimensions(facts).flatMap(({ what, size }) => blocks.map((block) => refuseUnlessBlockFits(what, size, tensor, block)));
+  const keys = kvHeads * headDim;
+  if (blockShape && latentDim === undefined && kvHeads % tensor === 0) problems.push(refuseUnlessBlockFits('key and value size', keys, tensor, blockShape[0]));
+  return problems.find((problem) => problem !== undefined);
 }
 
 /** Why the model cannot be cut over `tensor` ranks, or undefined where it can. */
@@ -72,24 +87,4 @@ function describeValidSizes(facts: ShapeFacts): string {
   const byShape = byHeads.filter((tensor) => refuseTensor(facts, tensor) === undefined);
   const others = byShape.length < byHeads.length ? `; its other dimensions leave ${byShape.join(', ')}` : '';
   return `Valid by its ${facts.heads} heads: tensor=${byHeads.join(', ')}${others}.`;
-}
-
-interface Layout {
-  data: number;
-  tensor: number;
-  pipeline: number;
-  /** Devices left over. */
-  spare: number;
-}
-
-/**
- * Lays replicas of at least `minRanks` devices each over `devices`: the smallest allowed tensor size that reaches it, as many
- * replicas as fit; where tensor alone cannot, pipeline stages. Undefined where the devices do not suffice.
- */
-export function layOut(facts: ShapeFacts, devices: number, minRanks: number): Layout | undefined {
-  const tensor = allowedTensorSizes(facts, devices).find((size) => size >= minRanks);
-  const layout = tensor !== undefined ? { tensor, pipeline: 1 } : { tensor: 1, pipeline: minRanks };
-  const data = Math.floor(devices / (layout.tensor * layout.pipeline));
-  if (data === 0) return undefined;
-  return { data, ...layout, spare: devices - data * layout.tensor * layout.pipeline };
 }

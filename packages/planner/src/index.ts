@@ -1,15 +1,24 @@
 // Order, prefix groups, shards, memory model, plan, rungs and remaining time. Pure: no clock, no randomness, no I/O.
-export { choosePlan, resolveDtype } from './choose-plan.ts';
+export type { Candidate } from './candidates.ts';
+export { choosePlan, explainPlan, type PlanChoice } from './choose-plan.ts';
+export { describeDevices } from './device-kinds.ts';
+export { resolveDtype } from './dtypes.ts';
 export { engineArgsOf, engineEnvOf } from './engine-args.ts';
 export { HeartbeatSums } from './heartbeat-sums.ts';
+export { imagineNode, parseNodeFacts } from './imagined-node.ts';
+export { estimateMemory, MEMORY_MODEL, type MemoryKind, type MemoryPlan } from './memory.ts';
 export { type ModelFacts, parseModelFacts } from './model-facts.ts';
 export { digestOrder, orderRequests, orderRule } from './order.ts';
-export { type GpuFacts, layOutDevices, type NodeFacts } from './plan-devices.ts';
+export type { GpuFacts, LeftOutDevice, NodeFacts } from './node-facts.ts';
+export { layOutCores } from './plan-devices.ts';
 export { readPlanWishes } from './plan-wishes.ts';
 export { isPlan, kvCacheTokens, type Plan } from './plan.ts';
 export { planProbeSteps } from './probe-steps.ts';
+export type { Work } from './rates.ts';
 export { type EngineCounters, type RemainingEstimate, RunProgressModel } from './remaining.ts';
 export { weighWork } from './request-costs.ts';
+export { correctionBytes, fitResidual, type MemoryResiduals, observeMemory } from './residual.ts';
 export { nextRung } from './rungs.ts';
 export { headerBytesOf, parseSafetensorsHeader, type SafetensorsHeader } from './safetensors-header.ts';
 export { cutShards, type Shard } from './shards.ts';
+export type { WorkloadSummary } from './workload.ts';

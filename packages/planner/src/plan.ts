@@ -40,7 +40,7 @@ export interface Plan extends MemoryPlan {
   why: string[];
 }
 
-const FIELDS: Readonly<Record<keyof Plan, true>> = {
+const FIELDS: Readonly<Record<Exclude<keyof Plan, 'cpuOffloadBytes'>, true>> = {
   device: true, determinism: true, data: true, tensor: true, pipeline: true, maxNumSeqs: true, maxNumBatchedTokens: true, maxModelLen: true,
   kvCacheBytes: true, minKvCacheBytes: true, kvElementBytes: true, enforceEager: true, enablePrefixCaching: true, dtype: true, threadsPerWorker: true,
   cpuSets: true, deviceSets: true, tensorSizes: true, memoryLimitBytes: true, memory: true, facts: true, workload: true, why: true,
@@ -57,11 +57,18 @@ export function kvCacheTokens(plan: Pick<Plan, 'kvCacheBytes' | 'memory' | 'pipe
   return perToken > 0 ? Math.floor(plan.kvCacheBytes / perToken) : 0;
 }
 
+/** Longest requests that the memory beside the other terms could hold. */
+export function sequencesHeld({ memory, memoryLimitBytes, kvCacheBytes, pipeline, workload }: Plan): number {
+  const bytes = kvCacheBytes + Math.max(0, memoryLimitBytes - memory.totalBytes);
+  const perSequence = (memory.kvBytesPerToken * Math.max(1, workload.longestTokens)) / pipeline;
+  return perSequence > 0 ? Math.max(1, Math.floor(bytes / perSequence)) : 0;
+}
+
 /** Two plans are the same where the engine could not tell them apart. */
 export function isSamePlan(a: Plan, b: Plan): boolean {
   const fields = [
     'data', 'tensor', 'pipeline', 'maxNumSeqs', 'maxNumBatchedTokens', 'maxModelLen', 'kvCacheBytes', 'kvElementBytes', 'enforceEager',
-    'enablePrefixCaching', 'dtype', 'threadsPerWorker',
+    'enablePrefixCaching', 'dtype', 'threadsPerWorker', 'cpuOffloadBytes',
   ] as const;
   return fields.every((field) => a[field] === b[field]);
 }

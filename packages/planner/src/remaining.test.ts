@@ -30,10 +30,10 @@ interface Moment {
 }
 
 /** Runs an index on a simulated engine with continuous batching, and asks for an estimate once a second. */
-function simulate(index: RequestIndex, speed: EngineSpeed, answerTokens: (row: number) => number, priorRates: Work = smallModel) {
+function simulate(index: RequestIndex, speed: EngineSpeed, answerTokens: (row: number) => number, knownRates?: Work) {
   const { kind, contextTokens, continuationTokens } = index.columns;
   const order = orderRequests(index, { kvCacheTokens: 1e6 });
-  const model = new RunProgressModel(index, { order, maxNumBatchedTokens: speed.batchedTokens, priorRates });
+  const model = new RunProgressModel(index, { order, maxNumBatchedTokens: speed.batchedTokens, priorRates: smallModel, knownRates });
   const sums = new HeartbeatSums();
   const waiting = [...order];
   const running: { row: number; length: number; prefilled: number; toDecode: number }[] = [];
@@ -112,6 +112,18 @@ test.each([1 / 900, 1 / 2600])('scoring at %f s a token is foreseen roughly at f
   const first = simulate(demo, { ...laptop, scoredSeconds }, answer);
   expect(worstError(first)).toBeLessThan(0.35);
   expect(worstError(simulate(demo, { ...laptop, scoredSeconds, stepSeconds: 0.04 }, answer, first.rates))).toBeLessThan(0.15);
+});
+
+test('with the rates of an earlier run there is a forecast before anything is done, and it gives way to what this run shows', () => {
+  const index = buildIndex(repeat(600, (row) => ({ kind: 'loglikelihood', context: 300 + (row % 200) })));
+  const { rates, totalSeconds } = simulate(index, laptop, answer);
+  const unstarted = new RunProgressModel(index, { priorRates: smallModel, knownRates: rates });
+  expect(Math.abs((unstarted.estimate(0).seconds ?? 0) / totalSeconds - 1)).toBeLessThan(0.15);
+  expect(unstarted.estimate(0).fraction).toBe(0);
+  // Half as fast as then, for a machine that does other work as well.
+  const slow = simulate(index, { ...laptop, scoredSeconds: 2 * laptop.scoredSeconds, stepSeconds: 2 * laptop.stepSeconds, pairSeconds: 2 * laptop.pairSeconds }, answer, rates);
+  expect(worstError(slow)).toBeLessThan(0.3);
+  expect(slow.rates!.scored / rates!.scored).toBeCloseTo(2, 0);
 });
 
 test('answers that stop early are learned from those that have ended and those still being written', () => {

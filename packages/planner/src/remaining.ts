@@ -45,8 +45,10 @@ interface ProgressOptions {
   finalRows?: Iterable<number>;
   /** The plan's limit: no step takes in more of the prompts. */
   maxNumBatchedTokens?: number;
-  /** Seconds a unit, or their ratios, as far as they are known before: of this model, or of an earlier run. */
+  /** Ratios of the seconds a unit, as far as the model tells them. */
   priorRates?: Work | undefined;
+  /** Seconds a unit that an earlier run of this model on this device took: a forecast before anything is done. */
+  knownRates?: Work | undefined;
 }
 
 /** Sums over all engine workers since the request phase began. */
@@ -59,6 +61,8 @@ export interface EngineCounters {
   runningRequests: number;
 }
 
+// What an earlier run took weighs as much as this many seconds of this one.
+const KNOWN_SECONDS = 10;
 const MIN_INTERVAL_SECONDS = 1;
 const MAX_INTERVALS = 48;
 const WARM_INTERVALS = 2;
@@ -72,6 +76,8 @@ export class RunProgressModel {
   readonly #tally: WorkTally;
   readonly #maxNumBatchedTokens: number;
   readonly #priorRates: Work | undefined;
+  /** Stands for the earlier run that the rates are known from. */
+  readonly #known: WorkInterval[];
   #engine: EngineCounters = { steps: 0, promptTokens: 0, newTokens: 0, runningRequests: 0 };
   /** Tokens of prompts gone through, and as many of a prompt begun as the steps allow. */
   #takenIn = 0;
@@ -84,11 +90,12 @@ export class RunProgressModel {
   /** The end as it was told last, and when. */
   #told: { endSeconds: number; atSeconds: number } | undefined;
 
-  constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = 0, priorRates }: ProgressOptions = {}) {
+  constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = 0, priorRates, knownRates }: ProgressOptions = {}) {
     this.totalRequests = index.count;
     this.#maxNumBatchedTokens = maxNumBatchedTokens;
-    this.#priorRates = priorRates;
+    this.#priorRates = knownRates ?? priorRates;
     this.#tally = new WorkTally({ index, order, expected: expectedNewTokens, finalRows });
+    this.#known = knownRates ? buildKnownInterval(this.#tally.expectOpen({ running: 0, newTokens: 0 }), knownRates) : [];
   }
 
   get finalRequests(): number {
@@ -134,7 +141,7 @@ export class RunProgressModel {
     const inFlight = this.#inFlight();
     const open = this.#tally.expectOpen({ running: this.#runningGenerations(), newTokens: inFlight.decode });
     const estimate = estimateRemaining({
-      intervals: this.#closedIntervals(),
+      intervals: [...this.#known, ...this.#closedIntervals()],
       stepSeconds: this.#secondsSinceWork(),
       done: addWork(addWork(this.#tally.finished, this.#tally.before), inFlight),
       remaining: mapUnits((unit) => Math.max(0, open[unit] - inFlight[unit])),
@@ -187,6 +194,12 @@ export class RunProgressModel {
 
 function isWork(work: Work): boolean {
   return WORK_UNITS.some((unit) => work[unit] > 0);
+}
+
+/** As much of the work ahead as the earlier run did in that time. */
+function buildKnownInterval(ahead: Work, rates: Work): WorkInterval[] {
+  const seconds = secondsOf(ahead, rates);
+  return seconds > 0 ? [{ seconds: KNOWN_SECONDS, work: mapUnits((unit) => (ahead[unit] * KNOWN_SECONDS) / seconds) }] : [];
 }
 
 function mergePairs(intervals: readonly WorkInterval[]): WorkInterval[] {

@@ -52,6 +52,17 @@ test('weights that do not fit a GPU are cut over twice as many', () => {
   expect(nextRung(gpuPlan, { where: 'graph' }, [])?.enforceEager).toBe(true);
 });
 
+test('weights of nine heads, which two ranks cannot divide, are laid over twice the stages', () => {
+  const plan = choosePlan({
+    plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: smollm2, maxModelLen: 8192, index: buildIndex([{ context: 4000, budget: 500 }]),
+    node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [0, 1].map((number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: 16 * GIB, freeBytes: 16 * GIB })) },
+  });
+  const next = nextRung(plan, { where: 'weights' }, [])!;
+  expect(next).toMatchObject({ tensor: 1, pipeline: 2, data: 1, deviceSets: [['GPU-0', 'GPU-1']] });
+  expect(next.why.at(-1)).toBe('out of memory (weights): twice the pipeline stages, pipeline 1 → 2, data 2 → 1');
+  expect(nextRung(next, { where: 'weights' }, [plan])).toBeUndefined();
+});
+
 test('no plan comes twice, each wants less than the one before, and the way down ends', () => {
   fc.assert(fc.property(fc.array(fc.constantFrom(...WHERE), { minLength: 60, maxLength: 60 }), fc.constantFrom(cpuPlan(8100), cpuPlan(300), gpuPlan), (wheres, start) => {
     const tried = descend(start, wheres);

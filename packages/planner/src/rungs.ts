@@ -23,6 +23,7 @@ const RUNGS: readonly Rung[] = [
   { name: 'no compiled graphs', helps: ['graph'], step: (plan) => (plan.enforceEager || plan.device === 'cpu' ? undefined : { enforceEager: true }) },
   { name: 'a smaller KV cache', helps: ['kv', 'activation', 'logits', 'graph'], step: shrinkCache },
   { name: 'twice the tensor ranks', helps: ['weights', 'kv', 'activation', 'logits', 'graph'], step: doubleTensor },
+  { name: 'twice the pipeline stages', helps: ['weights', 'kv'], step: doublePipeline },
 ];
 
 /** The next plan to try after `failure`, or undefined where none is left. `tried`: every plan that failed, `plan` among them or not. */
@@ -42,7 +43,7 @@ function descend(rung: Rung, plan: Plan, where: FailingTerm | undefined, failed:
   for (let change = rung.step(current); change !== undefined; change = rung.step(current)) {
     const changed = { ...current, ...change };
     const { facts, workload, memory } = changed;
-    current = { ...changed, memory: estimateMemory({ facts, plan: changed, workload, kind: memory.kind, residualBytes: memory.residualBytes }) };
+    current = { ...changed, memory: estimateMemory({ facts, plan: changed, workload, kind: memory.kind, residuals: memory.residuals }) };
     const isNew = !failed.some((other) => isSamePlan(other, current));
     if (isNew && lowers(current.memory, plan.memory, where)) {
       return { ...current, why: [...plan.why, describeRung(rung.name, where, plan, current)] };
@@ -69,6 +70,7 @@ function describeRung(name: string, where: FailingTerm | undefined, from: Plan, 
     from.kvCacheBytes !== to.kvCacheBytes && `KV cache ${formatBytes(from.kvCacheBytes)} → ${formatBytes(to.kvCacheBytes)}`,
     from.enforceEager !== to.enforceEager && 'eager',
     from.tensor !== to.tensor && `tensor ${from.tensor} → ${to.tensor}, data ${from.data} → ${to.data}`,
+    from.pipeline !== to.pipeline && `pipeline ${from.pipeline} → ${to.pipeline}, data ${from.data} → ${to.data}`,
   ].filter((change) => change !== false);
   return `out of memory${where ? ` (${where})` : ''}: ${name}, ${changes.join(', ')}`;
 }
@@ -92,8 +94,19 @@ function shrinkCache(plan: Plan): Partial<Plan> | undefined {
 function doubleTensor(plan: Plan): Partial<Plan> | undefined {
   const tensor = plan.tensor * 2;
   if (plan.device === 'cpu' || plan.data < 2 || !plan.tensorSizes.includes(tensor)) return undefined;
+  return { tensor, ...regroup(plan, tensor * plan.pipeline) };
+}
+
+function doublePipeline(plan: Plan): Partial<Plan> | undefined {
+  const pipeline = plan.pipeline * 2;
+  // Layers that are not known (0) refuse nothing.
+  if (plan.device === 'cpu' || plan.data < 2 || (plan.facts.layers > 0 && pipeline > plan.facts.layers)) return undefined;
+  return { pipeline, ...regroup(plan, plan.tensor * pipeline) };
+}
+
+/** Half as many replicas over the same devices, each of `ranks`. */
+function regroup(plan: Plan, ranks: number): Pick<Plan, 'data' | 'deviceSets'> {
   const data = Math.floor(plan.data / 2);
   const devices = plan.deviceSets.flat();
-  const ranks = tensor * plan.pipeline;
-  return { tensor, data, deviceSets: Array.from({ length: data }, (_, replica) => devices.slice(replica * ranks, (replica + 1) * ranks)) };
+  return { data, deviceSets: Array.from({ length: data }, (_, replica) => devices.slice(replica * ranks, (replica + 1) * ranks)) };
 }

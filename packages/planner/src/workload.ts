@@ -13,6 +13,11 @@ export interface WorkloadSummary {
   longestTokens: number;
   /** Longest prompt that is scored; 0 where nothing is. */
   longestScoredTokens: number;
+  /** Prompt tokens of the requests that are scored. */
+  scoredTokens: number;
+  /** Pairs of tokens that attend to each other: within the prompts, and of each generated token with what is before it. */
+  promptPairs: number;
+  decodePairs: number;
 }
 
 export interface Workload extends WorkloadSummary {
@@ -23,15 +28,18 @@ export interface Workload extends WorkloadSummary {
 export function summarizeWorkload(index: RequestIndex, expected?: ExpectedNewTokens): Workload {
   const { kind, contextTokens, continuationTokens, newTokenBudget } = index.columns;
   const newTokens = expectedNewTokens(index, expected);
-  const sums = { promptTokens: 0, newTokens: 0, scoredRequests: 0, longestTokens: 0, longestScoredTokens: 0 };
+  const sums = { promptTokens: 0, newTokens: 0, scoredRequests: 0, longestTokens: 0, longestScoredTokens: 0, scoredTokens: 0, promptPairs: 0, decodePairs: 0 };
   for (let row = 0; row < index.count; row += 1) {
     const prompt = contextTokens[row]! + continuationTokens[row]!;
     sums.promptTokens += prompt;
+    sums.promptPairs += (prompt * prompt) / 2;
     sums.longestTokens = Math.max(sums.longestTokens, prompt + newTokenBudget[row]!);
     if (kind[row] === GENERATE) {
       sums.newTokens += newTokens[row]!;
+      sums.decodePairs += newTokens[row]! * (prompt + newTokens[row]! / 2);
     } else {
       sums.scoredRequests += 1;
+      sums.scoredTokens += prompt;
       sums.longestScoredTokens = Math.max(sums.longestScoredTokens, prompt);
     }
   }

@@ -98,12 +98,14 @@ export const loadedSchema = z.strictObject({
 });
 export type Loaded = z.output<typeof loadedSchema>;
 
+/** `addressSpaceBytes`: the most that one of the worker's processes has reserved since it started, touched or not. */
 export const probedSchema = z.strictObject({
   type: z.literal('probed'),
   id,
   verdict: z.enum(['fits', 'oom', 'failed']),
   seconds,
   peakBytes: bytes,
+  addressSpaceBytes: bytes.optional(),
   steps: z.array(z.strictObject({ kind: z.enum(REQUEST_KINDS), seconds, peakBytes: bytes })),
   failure: failureSchema.optional(),
 });

@@ -95,6 +95,7 @@ export const probeRungSchema = z.strictObject({
   predictedBytes: nullable(count),
   measuredBytes: nullable(count),
   failure: nullable(z.string()),
+  remembered: z.boolean().optional().describe('an earlier run has found it: this plan was not tried again'),
 });
 
 export const rungTakenSchema = z.strictObject({

@@ -1,4 +1,5 @@
 // Texts of numbers computed elsewhere. Pure: values in, strings out; widths are passed in.
+export { renderCandidates } from './candidates-view.ts';
 export { formatSeconds } from './format-numbers.ts';
 export { renderIdle } from './idle-line.ts';
 export { renderPlan } from './plan-view.ts';

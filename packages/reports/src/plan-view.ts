@@ -1,5 +1,6 @@
 // The plan as people read it: what lies where, what it will take, and why.
 import { formatBytes } from '@assay/domain';
+import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
 
 /** What is shown of a plan. */
 interface PlanView {
@@ -22,17 +23,6 @@ interface PlanView {
   why: readonly string[];
 }
 
-interface MemoryView {
-  kind: string;
-  terms: Readonly<Record<string, number>>;
-  totalBytes: number;
-  ruleOfThumbBytes: number;
-  residualBytes: number;
-}
-
-const TERM_NAMES: Readonly<Record<string, string>> = {
-  weights: 'weights', kv: 'KV cache', activation: 'activations', logits: 'logits', promptLogprobs: 'prompt log-probabilities', graphs: 'graphs', context: 'engine',
-};
 const KIND_NAMES: Readonly<Record<string, string>> = { resident: 'resident', address_space: 'address space', device: 'device memory' };
 
 /** A few lines: layout, batch limits, memory by term, and the reasons. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MetricRow } from '@assay/protocol';
+import { renderCandidates } from './candidates-view.ts';
 import { formatSeconds, formatShare } from './format-numbers.ts';
 import { renderIdle } from './idle-line.ts';
 import { renderPlan } from './plan-view.ts';
@@ -58,6 +59,38 @@ test('a plan is shown with its memory by term, beside the rule of thumb, and the
             - eager: compiling takes longer than it saves"
   `);
   expect(renderPlan({ ...plan, device: 'cuda', data: 1, tensor: 2, enforceEager: false, deviceSets: [['GPU-a', 'GPU-b']], why: [] }).split('\n')[0]).toMatchInlineSnapshot(`"plan    1 worker, tensor 2, devices GPU-a,GPU-b, bfloat16, compiled"`);
+});
+
+test('candidates are a table, the chosen one first with its terms beside the rule of thumb', () => {
+  const time = { startSeconds: 60, loadSeconds: 71, prefillSeconds: 309, decodeSeconds: 64, communicationSeconds: 44, wallSeconds: 504, deviceHours: 0.56, bound: { prefill: 'compute', decode: 'memory' } };
+  const chosen = { data: 1, tensor: 4, pipeline: 1, verdict: 'fits' as const, isChosen: true, plan, memory: { ...plan.memory, residualBytes: GIB }, time };
+  const large = { ...chosen, data: 4, tensor: 1, verdict: 'too_large' as const, isChosen: false, lost: 'does not fit: 62.0 GiB are missing.' };
+  const refused = { data: 1, tensor: 3, pipeline: 1, verdict: 'refused' as const, isChosen: false, lost: 'tensor=3: 64 | 3.' };
+  expect(renderCandidates([chosen, large, refused], { device: '4 × H100-80GB', deviceMemoryBytes: 80 * GIB })).toMatchInlineSnapshot(`
+    "candidates on 4 × H100-80GB: GiB of each rank, tokens/sequences of a step, predicted time from start to last result
+    | |data|tensor|pipeline|memory   |GiB a rank| of|KV GiB|   batch|      time|      load|device-hours|why not                            |
+    |-|---:|-----:|-------:|---------|---------:|--:|-----:|-------:|---------:|---------:|-----------:|-----------------------------------|
+    |*|   1|     4|       1|fits     |       4.2|8.0|   1.0|4096/128|8 min 24 s|1 min 11 s|        0.56|chosen                             |
+    | |   4|     1|       1|too large|       4.2|8.0|   1.0|4096/128|          |          |            |does not fit: 62.0 GiB are missing.|
+    | |   1|     3|       1|refused  |          |   |      |        |          |          |            |tensor=3: 64 \\| 3.                 |
+
+    |memory of one rank                              |GiB|
+    |------------------------------------------------|--:|
+    |weights                                         |0.3|
+    |KV cache                                        |1.0|
+    |activations                                     |0.1|
+    |logits                                          |0.1|
+    |prompt log-probabilities                        |1.7|
+    |graphs                                          |0.0|
+    |engine                                          |1.1|
+    |learned from earlier runs                       |1.0|
+    |together (of the two kinds of logits the larger)|4.2|
+    |limit                                           |8.0|
+    rule of thumb (parameters × bytes × 110 %): 0.1 GB = 0.1 GiB a rank, which would fit the 80.0 GiB of a device
+
+    time    start 1 min 00 s + load 1 min 11 s + prompts 5 min 09 s (bound by operations) + answers 1 min 04 s (bound by memory bandwidth), of which 44 s between ranks; an estimate: docs/planning.md says from what"
+  `);
+  expect(renderCandidates([refused], { device: '4 cores' })).not.toContain('rule of thumb');
 });
 
 test('the probe\'s verdict compares the predicted with the measured peak, after every rung that was taken', () => {

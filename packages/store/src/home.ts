@@ -12,6 +12,8 @@ export const HOME_ENTRIES = {
   'python-*': 'Python environments of the engine and the harness, by the digest of their pinned versions',
   models: 'the demo model',
   'weight-digests.json': 'digests of weight files by path, size, time and inode, so that a file is read once',
+  'learned-*': 'what runs have shown of memory, of plans that did not fit and of speed, to start the next one better; bounded, and its lock',
+  devices: 'leases of GPUs: a locked file each, which the kernel frees when its run ends',
   redis: 'sockets and data of embedded Redis servers (mode 700), each removed by its run',
   logs: 'logs of the latest set-ups',
   'setup-tmp': 'what a set-up is building; swept by the next one',

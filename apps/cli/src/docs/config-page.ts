@@ -54,6 +54,8 @@ ${ours.filter((key) => key.fields.length > 0).map(buildFields).join('')}
 | \`REDIS_URL\` | a Redis to use (\`redis://\`, \`rediss://\`, \`unix://\`), instead of one started for the run |
 | \`ASSAY_DEBUG\` | set: errors show their stack |
 | \`HF_HOME\`, \`HF_HUB_CACHE\`, \`HF_ENDPOINT\`, \`HF_TOKEN\`, \`HF_HUB_OFFLINE\` | as everywhere |
+| \`CUDA_VISIBLE_DEVICES\` | the GPUs that a run may use: UUIDs, beginnings of UUIDs, ids of slices (MIG) or numbers in nvidia-smi's order; empty means none, a device named twice is refused |
+| \`CXX\` | the C++ compiler for compilation on CPU, instead of \`g++\` |
 | \`LMEVAL_LOG_LEVEL\` | log level of the harness; \`--verbosity\` sets it |
 `;
 }

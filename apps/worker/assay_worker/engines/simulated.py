@@ -3,10 +3,12 @@
 Answers are a function of the token ids alone, so any order, batch or number of workers gives the same results.
 """
 
+import contextlib
 import hashlib
 import time
 from collections import deque
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from assay_worker.engines.base import Answer, EngineLimits, EngineRequest, LoadSpec, RequestRefused, StepReport
@@ -28,7 +30,8 @@ class Sequence:
 
 class SimulatedEngine:
     """engineArgs: the four limits, enable_prefix_caching, seconds_per_token, seconds_per_step, load_seconds,
-    memory {baseBytes, bytesPerToken, limitBytes} and faults (see faults.py). Others are accepted and ignored."""
+    memory {baseBytes, bytesPerToken, limitBytes, takenFile} and faults (see faults.py). takenFile: names a file that
+    says how many bytes of the limit others hold; without the file, none. Others are accepted and ignored."""
 
     limits: EngineLimits
 
@@ -48,6 +51,7 @@ class SimulatedEngine:
         self._base_bytes = int(memory.get("baseBytes", 0))
         self._bytes_per_token = int(memory.get("bytesPerToken", 0))
         self._limit_bytes = memory.get("limitBytes", spec.address_space_bytes)
+        self._taken_file = memory.get("takenFile")
         self._faults.trigger("load")
         time.sleep(float(spec.engine_args.get("load_seconds", 0)))
         self._peak_bytes = self._base_bytes
@@ -141,9 +145,14 @@ class SimulatedEngine:
     def _compute_logits(self, tokens: int) -> None:
         """The memory model: what a real engine allocates here is what start-up does not see."""
         needed = self._base_bytes + tokens * self._bytes_per_token
-        if self._limit_bytes is not None and needed > self._limit_bytes:
+        if self._limit_bytes is not None and needed + self._read_taken() > self._limit_bytes:
             raise MemoryError(f"simulated: can't allocate memory: you tried to allocate {tokens * self._bytes_per_token} bytes.")
         self._peak_bytes = max(self._peak_bytes, needed)
+
+    def _read_taken(self) -> int:
+        with contextlib.suppress(OSError, TypeError):
+            return int(Path(self._taken_file).read_text("utf-8"))
+        return 0
 
 
 def answer(sequence: Sequence) -> Answer:

@@ -12,6 +12,7 @@ import torch
 class RankFacts:
     # Of the worker that vLLM mixes this class into; declared, never set here.
     model_runner: Any
+    vllm_config: Any
     rank: int
     device: Any
 
@@ -27,6 +28,8 @@ class RankFacts:
         runner = self.model_runner
         return {
             "rank": self.rank,
+            "pid": os.getpid(),
+            **_describe_share(self.vllm_config),
             "device": str(self.device),
             "deviceName": torch.cuda.get_device_name(self.device) if _has_cuda(self) else None,
             "attentionBackends": _read_attention_backends(runner),
@@ -69,6 +72,22 @@ def keep_discarded_rows_unseeded(runner: Any) -> None:
 
 def _has_cuda(worker: Any) -> bool:
     return getattr(worker.device, "type", "") == "cuda"
+
+
+def _describe_share(vllm_config: Any) -> dict[str, Any]:
+    """What of the model lies on this rank: numbers of its attention layers, and the heads of each."""
+    context = vllm_config.compilation_config.static_forward_context
+    attention = {name: layer for name, layer in context.items() if hasattr(layer, "num_heads")}
+    return {
+        "layers": sorted(number for name in attention if (number := _read_layer_number(name)) is not None),
+        "heads": sorted({layer.num_heads for layer in attention.values()}),
+        "kvHeads": sorted({layer.num_kv_heads for layer in attention.values() if hasattr(layer, "num_kv_heads")}),
+    }
+
+
+def _read_layer_number(name: str) -> int | None:
+    """17 of "model.layers.17.self_attn.attn"."""
+    return next((int(part) for part in name.split(".") if part.isdigit()), None)
 
 
 def _read_attention_backends(runner: Any) -> list[str]:

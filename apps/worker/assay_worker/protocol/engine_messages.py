@@ -108,6 +108,7 @@ class Probed(Wire):
     verdict: Literal["fits", "oom", "failed"]
     seconds: Seconds
     peak_bytes: Count
+    address_space_bytes: Count | None = None
     steps: list[ProbedStep]
     failure: Failure | None = None
 

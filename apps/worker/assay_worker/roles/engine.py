@@ -16,6 +16,7 @@ from assay_worker.failures import classify_exception
 from assay_worker.heartbeat import Activity, start_heartbeat
 from assay_worker.hello import build_hello
 from assay_worker.log_tail import log_size, read_log_tail
+from assay_worker.memory import read_address_space_peak_bytes
 from assay_worker.probe import ProbeParts, run_probe
 from assay_worker.protocol import (
     Cancel,
@@ -156,6 +157,7 @@ class EngineWorker:
                 verdict=report.verdict,
                 seconds=time.monotonic() - started_at,
                 peak_bytes=max((step.peak_bytes for step in report.steps), default=0),
+                address_space_bytes=read_address_space_peak_bytes(),
                 steps=report.steps,
                 failure=report.failure,
             )

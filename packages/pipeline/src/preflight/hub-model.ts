@@ -1,34 +1,32 @@
-// A model named by its hub id: in the local cache, or to be fetched. Nothing is fetched here but config.json, and a hub that
-// cannot be reached is found out in seconds, not after an engine's own retries.
+// A model named by its hub id: in the local cache, or to be fetched. Nothing is fetched here but config.json and the headers of
+// the weights, and a hub that cannot be reached is found out in seconds, not after an engine's own retries.
 import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
+import type { SafetensorsHeader } from '@assay/planner';
+import { fetchHubFile, hubEndpoint, type HubQuestion } from './hub-files.ts';
+import { readHubHeaders } from './hub-weights.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-interface HubQuestion {
-  id: string;
-  revision: string;
-  env: Environment;
-}
+type Environment = HubQuestion['env'];
 
 interface HubModel {
   /** Snapshot in the cache; undefined where the engine has to fetch it. */
   folder: string | undefined;
   configJson: unknown;
+  /** Of weights on the hub; empty where they could not be read in time. */
+  headers: SafetensorsHeader[];
 }
 
 const REACH_TIMEOUT_MS = 10_000;
-const DEFAULT_ENDPOINT = 'https://huggingface.co';
 
 export async function findHubModel(question: HubQuestion): Promise<HubModel> {
   const cache = hubCacheFolder(question.env);
   const snapshot = await findSnapshot(cache, question);
-  if (snapshot?.hasWeights) return { folder: snapshot.folder, configJson: undefined };
+  if (snapshot?.hasWeights) return { folder: snapshot.folder, configJson: undefined, headers: [] };
   const offline = ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE'].find((name) => isSet(question.env[name]));
   if (offline !== undefined) throw notFound(question, `no such folder, and ${offline} is set while ${snapshot ? 'the cache has no weights of it in' : 'the id is not in the cache'} ${snapshot?.folder ?? cache}`);
-  return { folder: undefined, configJson: await fetchConfig(question) };
+  return { folder: undefined, configJson: await fetchConfig(question), headers: await readHubHeaders(question) };
 }
 
 /** Where huggingface_hub keeps its files. */
@@ -56,12 +54,10 @@ const STATUS_PROBLEMS: Readonly<Record<number, string>> = {
 };
 
 async function fetchConfig(question: HubQuestion): Promise<unknown> {
-  const { id, revision, env } = question;
-  const endpoint = (env['HF_ENDPOINT'] || DEFAULT_ENDPOINT).replace(/\/+$/, '');
-  const headers = env['HF_TOKEN'] ? { authorization: `Bearer ${env['HF_TOKEN']}` } : {};
+  const endpoint = hubEndpoint(question);
   let response: Response;
   try {
-    response = await fetch(`${endpoint}/${id}/resolve/${encodeURIComponent(revision)}/config.json`, { headers, signal: AbortSignal.timeout(REACH_TIMEOUT_MS) });
+    response = await fetchHubFile(question, 'config.json', { signal: AbortSignal.timeout(REACH_TIMEOUT_MS) });
   } catch (cause) {
     throw notFound(question, `no such folder, and the hub at ${endpoint} cannot be reached (${describeCause(cause)})`, cause);
   }

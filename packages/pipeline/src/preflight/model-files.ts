@@ -15,7 +15,7 @@ export interface ModelFiles {
   /** Absolute folder of the files; undefined for a hub id whose files are not on this machine yet: the engine fetches them. */
   path: string | undefined;
   configJson: unknown;
-  /** One a weights file; empty where the weights are not on this machine yet. */
+  /** One a weights file; empty where neither this machine nor the hub could show them. */
   headers: SafetensorsHeader[];
   weights: WeightFile[];
 }
@@ -33,7 +33,7 @@ export async function checkModel({ modelArgs, env, cwd }: ModelCheck): Promise<M
   if (await isFolder(path)) return { name, ...(await readFolder({ path, name, modelArgs, cwd })) };
   if (isPath(name) || (await exists(path))) throw new AssayError('MODEL_NOT_FOUND', { model: name, problem: await describeMissingFolder(path) });
   const found = await findHubModel({ id: name, revision: readText(modelArgs['revision']) ?? 'main', env });
-  if (found.folder === undefined) return { name, path: undefined, configJson: found.configJson, headers: [], weights: [] };
+  if (found.folder === undefined) return { name, path: undefined, configJson: found.configJson, headers: found.headers, weights: [] };
   return { name, ...(await readFolder({ path: found.folder, name, modelArgs, cwd })) };
 }
 

@@ -40,10 +40,12 @@ export async function examinePython(python: string, env: Environment): Promise<P
 }
 
 /** The same, and every needed package is installed. */
-export async function checkPython(python: string, env: Environment): Promise<void> {
-  const { packages } = await examinePython(python, env);
+export async function checkPython(python: string, env: Environment): Promise<PythonFacts> {
+  const facts = await examinePython(python, env);
+  const { packages } = facts;
   const missing = NEEDED_PACKAGES.filter((names) => names.every((name) => packages[name] === undefined)).map((names) => names.join(' or '));
   if (missing.length > 0) throw refuse(python, `it does not have ${missing.join(', ')}`);
+  return facts;
 }
 
 const refuse = (python: string, problem: string, cause?: unknown) => new AssayError('PYTHON_MISSING', { problem: `${python}: ${problem}` }, { cause });

@@ -2,7 +2,7 @@
 // planner's; this stage reads the files it needs and writes what was chosen.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { choosePlan, cutShards, digestOrder, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
+import { cutShards, digestOrder, explainPlan, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type PlanChoice, type Shard } from '@assay/planner';
 import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
 import { orderFile, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
 import { checkDiskNeed } from '../preflight/disk-need.ts';
@@ -12,6 +12,8 @@ import type { StoredRun } from '../stored-run.ts';
 export interface PlannedRun {
   plan: Plan;
   index: RequestIndex;
+  /** An earlier start of this run has chosen the plan. */
+  isStored: boolean;
   /** What earlier epochs have stored. */
   results: ResultLedger;
 }
@@ -29,23 +31,29 @@ interface PlanFacts {
   rendered: Rendered;
   /** Nothing on a first start. */
   stored?: StoredRun;
+  /** Called with every candidate, also where none may be taken. */
+  onChoice?: (choice: PlanChoice) => void;
 }
 
 /** A resumed run keeps the plan it was started with, but for the replicas, which belong to no identity. */
-export async function planRun(context: RunContext, { node, model, rendered, stored }: PlanFacts): Promise<PlannedRun> {
-  const { config, determinism, events, epoch, run } = context;
+export async function planRun(context: RunContext, { node, model, rendered, stored, onChoice }: PlanFacts): Promise<PlannedRun> {
+  const { config, determinism, events, epoch, experience, run } = context;
   const index = await readIndex(run.paths.index);
   await checkDiskNeed(run.dir, index);
   const results = stored?.results ?? (await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' }));
-  const chosen = choosePlan({
+  // What was learned since may not move a run that has begun, nor results that are to depend on the run's settings alone.
+  const residuals = stored?.plan || determinism !== 'fast' ? undefined : experience.memoryResiduals();
+  const choice = explainPlan({
     plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, limits: config.limits, determinism, node, facts: model, index,
-    maxModelLen: rendered.maxModelLen,
+    maxModelLen: rendered.maxModelLen, residuals,
   });
-  const plan = stored?.plan ? keepNumerics(stored.plan.plan, chosen) : chosen;
+  onChoice?.(choice);
+  if (choice.plan === undefined) throw choice.refusal;
+  const plan = stored?.plan ? keepNumerics(stored.plan.plan, choice.plan) : choice.plan;
   await writePlan(context, plan);
   await events.append({ type: 'plan_chosen', epoch, rung: events.history.rungs.length, plan: { ...plan } });
   context.ui.onPlan(plan);
-  return { plan, index, results };
+  return { plan, index, isStored: stored?.plan !== undefined, results };
 }
 
 /** plan.json: the plan in force, and how many rungs below the first it lies. */

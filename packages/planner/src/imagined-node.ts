@@ -1,0 +1,74 @@
+// Hardware that is not here, from what `--devices` says: a number of devices of a published kind, cores, or a file of node facts.
+import { AssayError, findNearest, GIB, parseBytes } from '@assay/domain';
+import { z } from 'zod';
+import { DEVICE_KINDS, findDeviceKind } from './device-kinds.ts';
+import type { NodeFacts } from './node-facts.ts';
+
+const FORMS = 'expected such as 8xH100-80GB, cpu:16, cpu:16:64GiB or a node.json';
+const MAX_DEVICES = 64;
+// What machines are usually rented with.
+const CORES_PER_GPU = 8;
+const CORE_MEMORY_BYTES = 4 * GIB;
+
+/** Throws CONFIG_VALUE for a form or a kind that is not known. */
+export function imagineNode(text: string): NodeFacts {
+  const cores = /^cpu:(\d+)(?::(.+))?$/i.exec(text.trim());
+  if (cores) return imagineCores(Number(cores[1]), cores[2]);
+  const gpus = /^(\d+)\s*[x×*]\s*(\S+)$/i.exec(text.trim());
+  if (gpus) return imagineGpus(Number(gpus[1]), gpus[2]!);
+  if (DEVICE_KINDS.some(({ name }) => name.toLowerCase() === text.trim().toLowerCase())) return imagineGpus(1, text.trim());
+  const near = findNearest(text.trim(), DEVICE_KINDS.map(({ name }) => name));
+  throw refuse(`"${text}": ${FORMS}${near.length > 0 ? `; did you mean 1x${near.join(' or 1x')}?` : ''}`);
+}
+
+function imagineCores(count: number, memory: string | undefined): NodeFacts {
+  requireCount(count, 'cores', 1024);
+  const memoryBytes = memory === undefined ? count * CORE_MEMORY_BYTES : parseBytes(memory);
+  return { cpus: countUp(count), memoryBytes, gpus: [], compiler: 'assumed' };
+}
+
+function imagineGpus(count: number, kindName: string): NodeFacts {
+  requireCount(count, 'devices', MAX_DEVICES);
+  const { name, memoryBytes, link, capability } = findDeviceKind(kindName);
+  const ids = countUp(count).map((number) => `${name}-${number}`);
+  const gpus = ids.map((id) => ({
+    id, name, memoryBytes, freeBytes: memoryBytes, computeCapability: (capability / 10).toFixed(1),
+    ...(link.name === 'NVLink' ? { nvlinkPeers: ids.filter((other) => other !== id) } : {}),
+  }));
+  return { cpus: countUp(count * CORES_PER_GPU), memoryBytes: 2 * count * memoryBytes, gpus, compiler: 'assumed' };
+}
+
+function requireCount(count: number, what: string, most: number): void {
+  if (count < 1 || count > most) throw refuse(`${count} ${what}; 1 to ${most} can be planned for`);
+}
+
+const refuse = (problem: string): AssayError => new AssayError('CONFIG_VALUE', { place: 'command line', key: '--devices', problem });
+
+const countUp = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+const bytes = z.union([z.int().nonnegative(), z.string()]).transform((value) => parseBytes(value));
+const gpuSchema = z.strictObject({
+  id: z.string().min(1), name: z.string(), memoryBytes: bytes, freeBytes: bytes.optional(), isMig: z.boolean().optional(),
+  computeCapability: z.string().optional(), nvlinkPeers: z.array(z.string()).optional(), numaNode: z.int().nonnegative().optional(),
+});
+const nodeSchema = z.strictObject({
+  cpus: z.union([z.array(z.int().nonnegative()).min(1), z.int().positive().transform(countUp)]),
+  memoryBytes: bytes,
+  gpus: z.array(gpuSchema).default([]),
+  leftOut: z.array(z.strictObject({ id: z.string(), name: z.string(), why: z.string() })).optional(),
+  shmBytes: bytes.optional(), instructionSets: z.array(z.string()).optional(), numaNodes: z.int().positive().optional(),
+  cgroup: z.strictObject({ memoryBytes: bytes.optional(), cpus: z.number().positive().optional() }).optional(),
+  compiler: z.string().optional(), driver: z.string().optional(),
+});
+
+/** `content` is the parsed file: the facts of a node as `assay doctor` and the manifest give them. Throws CONFIG_VALUE. */
+export function parseNodeFacts(content: unknown, file: string): NodeFacts {
+  const parsed = nodeSchema.safeParse(content);
+  if (parsed.success) return dropUndefined({ ...parsed.data, gpus: parsed.data.gpus.map((gpu) => ({ ...gpu, freeBytes: gpu.freeBytes ?? gpu.memoryBytes })) }) as NodeFacts;
+  const issue = parsed.error.issues[0];
+  throw refuse(`${file}: ${issue?.path.join('.') || 'content'}: ${issue?.message}`);
+}
+
+function dropUndefined(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,118 @@
+// One layout worked out: places, batch limits, cache and memory. What layouts are compared by is made of these.
+import { AssayError, type Determinism, GIB, type PlanRequest } from '@assay/domain';
+import type { RequestIndex } from '@assay/protocol';
+import { allowedTensorSizes } from './divisibility.ts';
+import { resolveDtype, type RunDtype } from './dtypes.ts';
+import { kvElementBytes, resolveWindow } from './kv-cache.ts';
+import type { MemoryKind } from './memory.ts';
+import type { ModelFacts } from './model-facts.ts';
+import type { NodeFacts } from './node-facts.ts';
+import { planBatches, sizeOfBatches } from './plan-batch.ts';
+import { type DeviceLayout, type Layout, placeReplicas } from './plan-devices.ts';
+import { type Fit, fitMemory, type PlanDraft } from './plan-memory.ts';
+import { type PlanWishes, readPlanWishes } from './plan-wishes.ts';
+import type { ExpectedNewTokens } from './request-lengths.ts';
+import type { MemoryResiduals } from './residual.ts';
+import type { TimeCorrections } from './roofline.ts';
+import { describeUnknown } from './unknown-terms.ts';
+import { quantizeFacts } from './weight-wishes.ts';
+import { summarizeWorkload, type Workload } from './workload.ts';
+
+// vLLM's own default share of a GPU leaves too little beside it for prompt log-probabilities.
+const GPU_SHARE = 0.9;
+// Older devices have no 16-bit type with float32's range.
+const BFLOAT16_CAPABILITY = 8;
+
+export interface PlanInput {
+  plan: 'auto' | PlanRequest;
+  modelArgs: Readonly<Record<string, unknown>>;
+  maxBatchSize?: number | undefined;
+  limits: { memory?: number | undefined; kind?: 'address_space' | 'cgroup' | undefined };
+  determinism: Determinism;
+  node: NodeFacts;
+  facts: ModelFacts;
+  index: RequestIndex;
+  /** The window the requests were rendered for. */
+  maxModelLen: number;
+  expectedNewTokens?: ExpectedNewTokens;
+  /** What earlier runs of these weights on this build and device have shown beyond the model. */
+  residuals?: MemoryResiduals | undefined;
+  /** What they have shown of the predicted times. */
+  corrections?: TimeCorrections | undefined;
+}
+
+/** What all layouts of one run have in common. */
+export interface PlanBasis {
+  input: PlanInput;
+  device: 'cpu' | 'cuda';
+  /** As the engine will hold the weights. */
+  facts: ModelFacts;
+  wishes: PlanWishes;
+  workload: Workload;
+  dtype: RunDtype;
+  /** Decisions that hold for all of them. */
+  why: string[];
+}
+
+export function readBasis(input: PlanInput): PlanBasis {
+  const { modelArgs, determinism, node, facts } = input;
+  const wishes = readPlanWishes({ plan: input.plan, modelArgs, maxBatchSize: input.maxBatchSize, determinism });
+  return {
+    input, wishes,
+    device: node.gpus.length > 0 ? 'cuda' : 'cpu',
+    facts: quantizeFacts(facts, wishes.quantization),
+    workload: summarizeWorkload(input.index, input.expectedNewTokens),
+    ...resolveDeviceDtype(modelArgs.dtype, facts, node),
+  };
+}
+
+/** The run's type, or float16 where the devices have no bfloat16 and none was asked for. Throws PLAN_IMPOSSIBLE where it was. */
+function resolveDeviceDtype(asked: unknown, facts: ModelFacts, { gpus }: NodeFacts): { dtype: RunDtype; why: string[] } {
+  const dtype = resolveDtype(asked, facts);
+  const old = gpus.find(({ computeCapability }) => Number(computeCapability ?? Infinity) < BFLOAT16_CAPABILITY);
+  if (!old || dtype !== 'bfloat16') return { dtype, why: [] };
+  const problem = `${old.name} has no bfloat16 (compute capability ${old.computeCapability})`;
+  if (asked === undefined || asked === null || asked === 'auto') return { dtype: 'float16', why: [`dtype=float16: ${problem}`] };
+  throw new AssayError('PLAN_IMPOSSIBLE', { problem, instead: 'Use dtype=float16, or leave it out.' });
+}
+
+/** Throws PLAN_IMPOSSIBLE where the tier, the shape or the devices forbid this layout. */
+export function fitLayout(basis: PlanBasis, layout: DeviceLayout): Fit {
+  const { input, device, facts, wishes, workload, dtype } = basis;
+  const { determinism, node, maxModelLen } = input;
+  const { why: whyBatches, ...batches } = planBatches({ device, size: sizeOfBatches(smallestGpu(node)), compiler: node.compiler, facts, layout, wishes, determinism, workload });
+  const window = resolveWindow(facts, maxModelLen, workload.longestTokens);
+  const { bytes: memoryLimitBytes, kind } = resolveLimit(basis, layout);
+  const cpuOffloadBytes = device === 'cuda' ? (wishes.cpuOffloadGib ?? 0) * GIB : 0;
+  const draft = {
+    device, determinism, dtype, memoryLimitBytes, ...layout, ...batches,
+    ...(cpuOffloadBytes > 0 ? { cpuOffloadBytes } : {}),
+    maxModelLen: window.window,
+    kvElementBytes: kvElementBytes(input.modelArgs.kv_cache_dtype, dtype),
+    tensorSizes: allowedTensorSizes(facts, Math.max(1, node.gpus.length || node.cpus.length)),
+    why: [...layout.why, ...basis.why, ...whyBatches, ...(window.warning ? [window.warning] : []), ...describeUnknown(facts)],
+  } satisfies PlanDraft;
+  return fitMemory({ draft, facts, wishes, workload, kind, residuals: input.residuals });
+}
+
+export function placeLayout({ input: { node, determinism } }: PlanBasis, layout: Layout): DeviceLayout {
+  return placeReplicas(layout, node, determinism);
+}
+
+/** The one that limits ranks of equal size. */
+export function smallestGpu({ gpus }: NodeFacts): NodeFacts['gpus'][number] | undefined {
+  return gpus.reduce<NodeFacts['gpus'][number] | undefined>((least, gpu) => (least && least.memoryBytes <= gpu.memoryBytes ? least : gpu), undefined);
+}
+
+function resolveLimit({ input: { limits, node, determinism }, device, wishes }: PlanBasis, { data, tensor, pipeline }: Layout): { bytes: number; kind: MemoryKind } {
+  if (device === 'cuda') {
+    const share = wishes.gpuMemoryUtilization ?? GPU_SHARE;
+    return { bytes: Math.min(...node.gpus.map(({ memoryBytes, freeBytes }) => Math.min(memoryBytes * share, freeBytes))), kind: 'device' };
+  }
+  const ranks = data * tensor * pipeline;
+  // A limit is each worker's; without one, replicas and their ranks share what the node has. Where results may not depend on the
+  // number of replicas, neither may the share, which sizes the cache.
+  const shares = determinism === 'fast' ? ranks : Math.max(ranks, node.cpus.length);
+  if (limits.memory === undefined) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
+  return { bytes: limits.memory, kind: limits.kind === 'cgroup' ? 'resident' : 'address_space' };
+}

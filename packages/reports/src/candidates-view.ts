@@ -1,0 +1,91 @@
+// Every layout that was weighed: whether it fits, what it would take, and why it was not chosen; then the chosen one's memory,
+// term by term, beside the rule of thumb. GiB is 2^30 bytes throughout.
+import { formatBytes, GIB } from '@assay/domain';
+import { formatSeconds } from './format-numbers.ts';
+import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
+import { renderTable } from './text-table.ts';
+
+interface CandidateView {
+  data: number;
+  tensor: number;
+  pipeline: number;
+  verdict: 'fits' | 'tight' | 'too_large' | 'refused';
+  isChosen: boolean;
+  plan?: { maxNumSeqs: number; maxNumBatchedTokens: number; kvCacheBytes: number; memoryLimitBytes: number };
+  memory?: MemoryView;
+  time?: TimeView;
+  lost?: string;
+}
+
+interface TimeView {
+  startSeconds: number;
+  loadSeconds: number;
+  prefillSeconds: number;
+  decodeSeconds: number;
+  communicationSeconds: number;
+  wallSeconds: number;
+  deviceHours: number;
+  bound: { prefill: string; decode: string };
+}
+
+interface Units {
+  /** What the figures are of: the kind of device. */
+  device: string;
+  /** Whole memory of one device, which the rule of thumb is held against; undefined on CPU. */
+  deviceMemoryBytes?: number | undefined;
+}
+
+const VERDICTS: Readonly<Record<CandidateView['verdict'], string>> = { fits: 'fits', tight: 'tight', too_large: 'too large', refused: 'refused' };
+
+const COLUMNS = [
+  { title: '', align: 'left' }, { title: 'data', align: 'right' }, { title: 'tensor', align: 'right' }, { title: 'pipeline', align: 'right' }, { title: 'memory', align: 'left' },
+  { title: 'GiB a rank', align: 'right' }, { title: 'of', align: 'right' }, { title: 'KV GiB', align: 'right' }, { title: 'batch', align: 'right' },
+  { title: 'time', align: 'right' }, { title: 'load', align: 'right' }, { title: 'device-hours', align: 'right' }, { title: 'why not', align: 'left' },
+] as const;
+
+export function renderCandidates(candidates: readonly CandidateView[], units: Units): string {
+  const chosen = candidates.find(({ isChosen }) => isChosen);
+  return [
+    `candidates on ${units.device}: GiB of each rank, tokens/sequences of a step, predicted time from start to last result`,
+    renderTable(COLUMNS, candidates.map(renderRow)),
+    ...(chosen?.memory && chosen.plan ? ['', ...renderChosen(chosen.memory, chosen.plan.memoryLimitBytes, { ...units, ranks: chosen.tensor * chosen.pipeline })] : []),
+    ...(chosen?.time ? ['', renderTime(chosen.time)] : []),
+  ].join('\n');
+}
+
+function renderRow({ isChosen, data, tensor, pipeline, verdict, plan, memory, time, lost }: CandidateView): string[] {
+  const layout = [isChosen ? '*' : '', String(data), String(tensor), String(pipeline), VERDICTS[verdict]];
+  if (!plan || !memory) return [...layout, '', '', '', '', '', '', '', lost ?? ''];
+  const sizes = [gib(memory.totalBytes), gib(plan.memoryLimitBytes), gib(plan.kvCacheBytes), `${plan.maxNumBatchedTokens}/${plan.maxNumSeqs}`];
+  // The time of what cannot run says nothing.
+  const times = time && verdict !== 'too_large' ? [formatSeconds(time.wallSeconds), formatSeconds(time.loadSeconds), time.deviceHours.toFixed(2)] : ['', '', ''];
+  return [...layout, ...sizes, ...times, isChosen ? 'chosen' : (lost ?? '')];
+}
+
+const gib = (bytes: number): string => (bytes / GIB).toFixed(1);
+
+function renderChosen({ terms, totalBytes, residualBytes, ruleOfThumbBytes }: MemoryView, limitBytes: number, { ranks, deviceMemoryBytes }: Units & { ranks: number }): string[] {
+  const learned = residualBytes === 0 ? [] : [['learned from earlier runs', gib(residualBytes)]];
+  const rows = [...Object.entries(terms).map(([name, bytes]) => [TERM_NAMES[name] ?? name, gib(bytes)]), ...learned, ['together (of the two kinds of logits the larger)', gib(totalBytes)], ['limit', gib(limitBytes)]];
+  const share = ruleOfThumbBytes / ranks;
+  const verdict = deviceMemoryBytes === undefined ? '' : `, which ${share <= deviceMemoryBytes ? 'would fit' : 'would not fit'} the ${formatBytes(deviceMemoryBytes)} of a device`;
+  return [
+    renderTable([{ title: 'memory of one rank', align: 'left' }, { title: 'GiB', align: 'right' }], rows),
+    `rule of thumb (parameters × bytes × 110 %): ${gigabytes(share)} GB = ${gib(share)} GiB a rank${verdict}`,
+  ];
+}
+
+const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
+
+function renderTime({ startSeconds, loadSeconds, prefillSeconds, decodeSeconds, communicationSeconds, bound }: TimeView): string {
+  const parts = [
+    `start ${formatSeconds(startSeconds)}`, `load ${formatSeconds(loadSeconds)}`,
+    `prompts ${formatSeconds(prefillSeconds)}${describeBound(bound.prefill)}`, `answers ${formatSeconds(decodeSeconds)}${describeBound(bound.decode)}`,
+  ];
+  const sent = communicationSeconds >= 0.5 ? `, of which ${formatSeconds(communicationSeconds)} between ranks` : '';
+  return `time    ${parts.join(' + ')}${sent}; an estimate: docs/planning.md says from what`;
+}
+
+function describeBound(bound: string): string {
+  return bound === 'none' ? '' : ` (bound by ${bound === 'compute' ? 'operations' : 'memory bandwidth'})`;
+}

@@ -1,0 +1,68 @@
+// One file of what runs on this machine have shown: a bounded list, newest last, in ASSAY_HOME. Invariant: whatever lies there,
+// reading gives the entries that are whole and writing leaves a whole file; runs that write at once take turns.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { writeFileAtomic } from './atomic-file.ts';
+import { type FileLock, tryLockFile } from './lock-file.ts';
+
+const LOCK_NAME = 'learned-lock';
+const LOCK_WAIT_MS = 2_000;
+const LOCK_POLL_MS = 20;
+
+interface LearnedFileOptions<Entry> {
+  home: string;
+  /** learned-NAME.json. */
+  name: string;
+  entry: z.ZodType<Entry>;
+  mostEntries: number;
+}
+
+const fileSchema = z.object({ schema: z.literal(1), entries: z.array(z.unknown()) });
+
+export class LearnedFile<Entry> {
+  readonly #options: LearnedFileOptions<Entry>;
+  readonly #path: string;
+
+  constructor(options: LearnedFileOptions<Entry>) {
+    this.#options = options;
+    this.#path = join(options.home, `learned-${options.name}.json`);
+  }
+
+  /** Oldest first. A file that is broken or of another version holds nothing, and neither does an entry that is. */
+  async read(): Promise<Entry[]> {
+    try {
+      const { entries } = fileSchema.parse(JSON.parse(await readFile(this.#path, 'utf8')));
+      return entries.flatMap((entry) => {
+        const parsed = this.#options.entry.safeParse(entry);
+        return parsed.success ? [parsed.data] : [];
+      });
+    } catch {
+      return [];
+    }
+  }
+
+  /** Adds an entry in place of those it stands for. False where other runs kept the lock too long: then this is not learned. */
+  async add(entry: Entry, isReplaced: (other: Entry) => boolean): Promise<boolean> {
+    const lock = await waitForLock(join(this.#options.home, LOCK_NAME));
+    if (!lock) return false;
+    try {
+      const kept = (await this.read()).filter((other) => !isReplaced(other));
+      const entries = [...kept, entry].slice(-this.#options.mostEntries);
+      await writeFileAtomic(this.#path, `{"schema":1,"entries":[\n${entries.map((each) => JSON.stringify(each)).join(',\n')}\n]}\n`);
+      return true;
+    } finally {
+      lock.release();
+    }
+  }
+}
+
+async function waitForLock(path: string): Promise<FileLock | undefined> {
+  const deadlineMs = Date.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const { lock } = await tryLockFile(path);
+    if (lock || Date.now() > deadlineMs) return lock;
+    await sleep(LOCK_POLL_MS);
+  }
+}
