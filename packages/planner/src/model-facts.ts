@@ -86,14 +86,14 @@ export function parseModelFacts(configJson: unknown, headers: readonly Safetenso
 
 function readConfig(configJson: unknown, model: string): Config {
   const outer = z.record(z.string(), z.unknown()).safeParse(configJson);
-  if (!outer.success) throw new AssayError('MODEL_BROKEN', { model, problem: 'config.json is not a mapping' });
+  if (!outer.success) throw new AssayError('MODEL_BROKEN', { model, problem: 'config.json is not a mapping', instead: 'Correct config.json, or fetch it again.' });
   // Models of several modalities keep the language model's shape one level down.
   const inner = outer.data.text_config;
   const merged = typeof inner === 'object' && inner !== null ? { ...outer.data, ...inner, architectures: outer.data.architectures } : outer.data;
   const parsed = configSchema.safeParse(merged);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new AssayError('MODEL_BROKEN', { model, problem: `config.json: ${issue?.path.join('.')}: ${issue?.message}` });
+  throw new AssayError('MODEL_BROKEN', { model, problem: `config.json: ${issue?.path.join('.')}: ${issue?.message}`, instead: 'Correct config.json, or fetch it again.' });
 }
 
 function readShape(config: Config) {

@@ -1,5 +1,5 @@
 // Plans a run without a device and writes the plan, the requests it is for, and where every setting came from.
-import { EXIT_CODES } from '@assay/domain';
+import { EXIT_CODES, redactSecrets } from '@assay/domain';
 import { planEvaluation, type PlanReport } from '@assay/pipeline';
 import { renderPlan, renderTable } from '@assay/reports';
 import type { Composed } from '../config/compose.ts';
@@ -11,7 +11,7 @@ export async function planAndReport(composed: Composed, options: { json?: boolea
   const report = await startEvaluation(composed, around, { outcome: 'plan', work: planEvaluation });
   const { config, provenance } = composed;
   around.stdout.write(options.json
-    ? `${JSON.stringify({ config, provenance, ...report }, null, 2)}\n`
+    ? `${JSON.stringify({ config: redactSecrets(config), provenance, ...report }, null, 2)}\n`
     : `\n${renderTasks(report)}\n\n${renderPlan(report.plan)}\n\n${renderSettings(config, provenance, { all: options.explain === true })}\n`);
   return EXIT_CODES.done;
 }

@@ -1,10 +1,10 @@
 // PLAN: how the model and the batches lie on the devices, and the order and cut of what is still to run. Pure choices are the
 // planner's; this stage reads the files it needs and writes what was chosen.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AssayError } from '@assay/domain';
 import { choosePlan, cutShards, digestOrder, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type Shard } from '@assay/planner';
-import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
-import { orderFile, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
+import type { Rendered, RequestIndex } from '@assay/protocol';
+import { orderFile, readStoredResults, type ResultLedger, writeFileAtomic, writeRunJson } from '@assay/store';
 import { checkDiskNeed } from '../preflight/disk-need.ts';
 import type { RunContext } from '../run-context.ts';
 import type { StoredRun } from '../stored-run.ts';
@@ -34,9 +34,10 @@ interface PlanFacts {
 /** A resumed run keeps the plan it was started with, but for the replicas, which belong to no identity. */
 export async function planRun(context: RunContext, { node, model, rendered, stored }: PlanFacts): Promise<PlannedRun> {
   const { config, determinism, events, epoch, run } = context;
-  const index = await readIndex(run.paths.index);
+  const results = stored?.results ?? (await readStoredResults(run, events.history));
+  if (!results) throw new AssayError('BUG', { problem: `${run.paths.index} was rendered and is gone` });
+  const { index } = results;
   await checkDiskNeed(run.dir, index);
-  const results = stored?.results ?? (await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' }));
   const chosen = choosePlan({
     plan: config.plan, modelArgs: config.model_args, maxBatchSize: config.max_batch_size, limits: config.limits, determinism, node, facts: model, index,
     maxModelLen: rendered.maxModelLen,
@@ -66,10 +67,6 @@ export async function orderOpenRequests(context: RunContext, { plan, index, resu
   await writeFileAtomic(join(run.dir, file), Buffer.from(order.buffer, order.byteOffset, order.byteLength));
   await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest: digestOrder(order), rows: order.length, shards: shards.length });
   return { file, order, shards };
-}
-
-async function readIndex(path: string): Promise<RequestIndex> {
-  return parseRequestIndex(await readFile(path), path);
 }
 
 const LAYOUT_FIELDS = ['data', 'cpuSets', 'deviceSets', 'memoryLimitBytes'] as const satisfies readonly (keyof Plan)[];
