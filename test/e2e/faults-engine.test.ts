@@ -1,19 +1,20 @@
 // Engines that die, hang, lose requests or print where they should not. The fault is the simulated engine's; everything
 // around it is real.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { demoModel } from '../support/assay-world.ts';
 import { killQuietly } from '../support/process-table.ts';
 import { requireOrSkip } from '../support/requirements.ts';
 import { findEngine, listEvents, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
 import { readScores } from '../support/score-files.ts';
-import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
+import { prepareSimulated } from '../support/simulated-run.ts';
+import { testInWorld } from '../support/test-in-world.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
 /** 64 requests: 16 questions of four choices. */
 const LETTERS = { tasks: ['assay_letters'], settings: { limit: 16 } };
 
-testInWorld('a request that ends every engine is found, rejected and left out of the score; the other 63 are kept (Q16)', async (world, { expect }) => {
+testInWorld('a request that ends every engine is found, rejected and left out of the score; the other 63 are kept', async (world, { expect }) => {
   const { dir, command } = prepareSimulated(world, { ...LETTERS, faults: [{ at: 'row', row: 17, do: 'exit', code: 134 }] });
   const run = await world.run(command);
   expect(run, run.stderr).toMatchObject({ exitCode: 1 });
@@ -26,6 +27,10 @@ testInWorld('a request that ends every engine is found, rejected and left out of
   const scored = (await listEvents(dir)).find((event) => event.type === 'task_scored');
   expect(scored).toMatchObject({ documents: 16, scoredDocuments: 15 });
   expect((await requireManifest(dir)).coverage).toMatchObject({ requests: 64, final: 64, answered: 63 });
+  const said = { exitCode: 1, stdout: expect.stringMatching(/98\.4 %[^]*! assay_letters: 63 of 64 requests have an answer/) };
+  expect(run).toMatchObject(said);
+  // The same command finds the run complete, and says the same of it.
+  expect(await world.run(command)).toMatchObject(said);
 });
 
 testInWorld('an engine that hangs is ended after stall_timeout and its shard runs again', async (world, { expect }) => {
@@ -61,7 +66,7 @@ testInWorld('a request that the engine swallows times out, is tried again by the
   expect((await outcomes()).tries(5)).toBe(2);
   expect(existsSync(marker)).toBe(false);
 
-  world.writeConfig('swallowed', {});
+  writeFileSync(marker, '');
   const last = await world.run([...command, '--max_tries', '3']);
   expect(last, last.stderr).toMatchObject({ exitCode: 0 });
   expect((await outcomes()).openRows()).toHaveLength(0);

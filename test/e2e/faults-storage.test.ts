@@ -9,7 +9,8 @@ import { type AssayWorld, demoModel } from '../support/assay-world.ts';
 import { cloneDir, hasProgram, isRoot, requireOrSkip } from '../support/requirements.ts';
 import { listEvents, readRecord, requireManifest, waitForEvent } from '../support/run-record.ts';
 import { readScores } from '../support/score-files.ts';
-import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
+import { prepareSimulated } from '../support/simulated-run.ts';
+import { testInWorld } from '../support/test-in-world.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
@@ -69,7 +70,7 @@ testInWorld('a torn last line costs that line only', async (world, { expect }) =
   expect(again.join('').trimEnd().split('\n')).toHaveLength(coverage.requests - kept + 1);
 });
 
-testInWorld('of twelve starts at once with one path, one runs and eleven say that it is in use (F08)', async (world, { expect }) => {
+testInWorld('of twelve starts at once with one path, one runs and eleven say that it is in use', async (world, { expect }) => {
   const { dir, command } = prepareSimulated(world, { settings: { limit: 8 } });
   const ends = await Promise.all(Array.from({ length: 12 }, () => world.run([...command, '--json'])));
   expect(ends.map(({ exitCode }) => exitCode).sort(), ends.map(({ stderr }) => stderr).join('\n')).toEqual([0, ...Array.from({ length: 11 }, () => 2)]);

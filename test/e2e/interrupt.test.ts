@@ -6,7 +6,8 @@ import { AssayWorld, demoModel, type Started } from '../support/assay-world.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
 import { listEvents, listRowsByEpoch, readRecord, waitForEvent } from '../support/run-record.ts';
 import { readScores } from '../support/score-files.ts';
-import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
+import { prepareSimulated } from '../support/simulated-run.ts';
+import { testInWorld } from '../support/test-in-world.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const isPresent = requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
@@ -49,7 +50,7 @@ testInWorld('without a path the same command goes on with its unfinished run, an
   const runs = () => readdirSync(world.path('runs')).toSorted().map((name) => world.path('runs', name));
   const interrupt = async (place: number) => {
     const run = world.start(command);
-    await waitUntil('a run directory', () => existsSync(world.path('runs')) && runs()[place] !== undefined);
+    await waitUntil('a run directory', () => existsSync(world.path('runs')) && runs()[place] !== undefined, 60_000);
     await waitForEvent(run, runs()[place] as string, 'shard_done');
     run.kill('SIGINT');
     const ended = await run.ended;
@@ -66,7 +67,7 @@ testInWorld('without a path the same command goes on with its unfinished run, an
   writeFileSync(data, readFileSync(data, 'utf8').replace('What is the capital of Japan?', 'What is the main city of Japan?'));
   const anew = await world.run(command);
   expect(anew, anew.stderr).toMatchObject({ exitCode: 0 });
-  expect(anew.stderr).toMatch(/the unfinished run .* is of other content \(tasks\.assay_short.*\); a new run is started/);
+  expect(anew.stderr).toMatch(/the unfinished run .* is of other content \(.*tasks\.assay_short\.datasetDigest: .*\); a new run is started/);
   expect(runs()).toHaveLength(3);
 });
 

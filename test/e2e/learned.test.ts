@@ -6,7 +6,8 @@ import { buildRunPaths } from '@assay/store';
 import { type AssayWorld, demoModel } from '../support/assay-world.ts';
 import { requireOrSkip } from '../support/requirements.ts';
 import { listEvents, requireManifest, waitForNextShard } from '../support/run-record.ts';
-import { prepareSimulated, testInWorld } from '../support/simulated-run.ts';
+import { prepareSimulated } from '../support/simulated-run.ts';
+import { testInWorld } from '../support/test-in-world.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 

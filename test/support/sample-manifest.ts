@@ -35,7 +35,7 @@ export function buildSampleManifest(): ManifestInput {
     plan: { asked: 'auto', data: 1, tensor: 1, pipeline: 1, maxNumSeqs: 8, maxNumBatchedTokens: 2048, maxModelLen: 4096, rung: 0, reasons: [], memoryTerms: {} },
     probe: { seconds: 1, rungs: [{ rung: 0, verdict: 'fits', plan: {}, seconds: 1, predictedBytes: 1, measuredBytes: 1, failure: null }] },
     rungs: [],
-    order: [{ epoch: 1, rule: 'length', seed: null, digest: DIGEST, rows: 1, shards: 1 }],
+    order: [{ epoch: 1, rule: 'length', digest: DIGEST, rows: 1, shards: 1 }],
     batch: { medianRunning: 1, maxRunning: 1 },
     timings: { requestPhaseSeconds: 1, wallSeconds: 2, stages: { render: 1 } },
     idle: { wallSeconds: 2, computingSeconds: 1, causes: { load: 1 }, share: 0.5 },

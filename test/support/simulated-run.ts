@@ -1,6 +1,5 @@
 // Runs on the simulated engine: nothing is computed, so that what surrounds an engine can be tested in seconds, faults included.
-import { test, type TestContext } from 'vitest';
-import { AssayWorld, demoModel } from './assay-world.ts';
+import { type AssayWorld, demoModel } from './assay-world.ts';
 import { cloneDir } from './requirements.ts';
 
 /** See apps/worker/assay_worker/engines/faults.py. */
@@ -33,33 +32,4 @@ export function prepareSimulated(world: AssayWorld, { tasks = ['assay_short'], f
     ...settings,
   });
   return { dir, config, command: ['run', '--config', config, '--output_path', dir] };
-}
-
-const LANES = 2;
-const waiting: (() => void)[] = [];
-let free = LANES;
-
-/** A test with a world of its own that must be left empty. Two run at a time: most of a run is one process importing. */
-export function testInWorld(title: string, body: (world: AssayWorld, context: TestContext) => Promise<void>): void {
-  test.concurrent(title, { timeout: 900_000 }, async (context) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      await tryInWorld((world) => body(world, context), context);
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  });
-}
-
-async function tryInWorld(body: (world: AssayWorld) => Promise<void>, { expect }: TestContext): Promise<void> {
-  const world = new AssayWorld();
-  try {
-    await body(world);
-    expect(await world.findLeftovers()).toEqual([]);
-  } finally {
-    await world.remove();
-  }
 }

@@ -47,14 +47,14 @@ test.each([
   ['temprature: 0', 'run.yaml:2:1: unknown key "temprature"', 'Did you mean temperature, under gen_kwargs?'],
   ['max_token: 10', 'run.yaml:2:1: unknown key "max_token"', /max_tokens.*, under gen_kwargs/],
   ['tasks: [gsm8k]\ndtype: float32', 'run.yaml:3:1: unknown key "dtype"', 'It belongs under model_args.'],
-])('C01: %j in a file is refused with its place and the nearest key', async (text, what, remedy) => {
+])('%j in a file is refused with its place and the nearest key', async (text, what, remedy) => {
   await writeFile(join(cwd, 'run.yaml'), `model_args: {pretrained: ./model}\n${text}\n`);
   expect(refusal('run', '--config', 'run.yaml')).toEqual(refused(what, remedy));
 });
 
-test('C01: an unknown flag is refused with the nearest', () => expect(refusal(...GIVEN, '--num_fewshots', '5')).toEqual(refused('unknown flag --num_fewshots', /--num_fewshot\b/)));
+test('an unknown flag is refused with the nearest', () => expect(refusal(...GIVEN, '--num_fewshots', '5')).toEqual(refused('unknown flag --num_fewshots', /--num_fewshot\b/)));
 
-test('C02: a key given twice is refused with both lines, in YAML, JSON files and JSON flags', async () => {
+test('a key given twice is refused with both lines, in YAML, JSON files and JSON flags', async () => {
   await writeFile(join(cwd, 'a.yaml'), 'limit: 1\ntasks: [x]\nlimit: 2\n');
   await writeFile(join(cwd, 'a.json'), '{"limit": 1,\n "limit": 2}');
   expect(refusal('run', '--config', 'a.yaml')).toEqual(refused('a.yaml:3:1: "limit" is given twice: on line 1 and on line 3'));
@@ -62,25 +62,25 @@ test('C02: a key given twice is refused with both lines, in YAML, JSON files and
   expect(refusal(...GIVEN, '--samples', '{"a": [1], "a": [2]}')).toEqual(refused('"a" is there twice'));
 });
 
-test('C05: without a task nothing runs, and the exit code says so', () => expect(refusal('run', '--model_args', 'pretrained=./model')).toEqual(refused('no task was given', '--tasks')));
+test('without a task nothing runs, and the exit code says so', () => expect(refusal('run', '--model_args', 'pretrained=./model')).toEqual(refused('no task was given', '--tasks')));
 
-test('C05: a task file and a folder of tasks that are not there are named, with what lies beside them', async () => {
+test('a task file and a folder of tasks that are not there are named, with what lies beside them', async () => {
   await writeFile(join(cwd, 'task.yaml'), 'task: x\n');
   await mkdir(join(cwd, 'tasks'));
   expect(refusal('--tasks', './taks.yaml', '--model_args', 'pretrained=./model')).toEqual(refused(/unknown task ".*taks\.yaml"/, /No such file or folder; beside it there is .*task\.yaml/));
   expect(refusal(...GIVEN, '--include_path', 'taks')).toEqual(refused(/include_path: no such folder: .*taks; beside it there is .*tasks/));
 });
 
-test('C05: a flag that swallows the next one is found out', () => expect(refusal('run', '--tasks', '--model_args', 'pretrained=./model')).toEqual(refused('--tasks: no value was given')));
+test('a flag that swallows the next one is found out', () => expect(refusal('run', '--tasks', '--model_args', 'pretrained=./model')).toEqual(refused('--tasks: no value was given')));
 
-test.each(['--log_samples=of', '--probe=maybe', '--predict_only="false"'])('C07: %s is refused, never taken for true', (flag) => (
+test.each(['--log_samples=of', '--probe=maybe', '--predict_only="false"'])('%s is refused, never taken for true', (flag) => (
   expect(refusal(...GIVEN, flag)).toEqual(refused('expected true or false'))
 ));
 
 test.each([
   [['--limit', '1.0'], 'write 1 for one'], [['--limit', '0'], 'above 0'], [['--limit', '-3'], 'above 0'], [['--limit', '2.5'], 'whole number'],
   [['--limit', 'ten'], 'expected a number'],
-])('O10: %j is refused', (flags, what) => expect(refusal(...GIVEN, ...flags)).toEqual(refused(what)));
+])('%j is refused', (flags, what) => expect(refusal(...GIVEN, ...flags)).toEqual(refused(what)));
 
 test('an engine that is not there is refused by name', () => expect(refusal(...GIVEN, '--model', 'hf')).toEqual(refused('model type "hf" is not supported', /vllm/)));
 
@@ -142,7 +142,7 @@ test.each([['status'], ['results'], ['logs']])('assay %s of a run that is not th
   expect(assay(command, 'nowhere')).toMatchObject({ status: 2, stdout: '', lines: [expect.stringContaining('no run at'), expect.anything()] });
 });
 
-test('C04: the version needs no repository, and says nothing on stderr', () => {
+test('the version needs no repository, and says nothing on stderr', () => {
   const { status, stdout, lines } = assay('--version');
   expect({ status, lines }).toEqual({ status: 0, lines: [''] });
   expect(stdout).toMatch(/^assay \d+\.\d+\.\d+/);

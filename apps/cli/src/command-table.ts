@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Surroundings } from './surroundings.ts';
 
-/** Adds arguments and action to a command; the action's return value is the exit code. */
+/** Adds arguments and action to a command; the action gives its exit code to `finish`. */
 export type DefineCommand = (command: Command, around: Surroundings, finish: (exitCode: number) => void) => void;
 
 interface CommandEntry {

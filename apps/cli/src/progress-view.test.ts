@@ -43,3 +43,10 @@ test('a scored task is one line, a metric that failed is named', () => {
   view.onTaskScored([row, { ...row, metric: 'f1', filter: 'strict', value: null, error: 'boom' }]);
   expect(written).toEqual(['scored  t: acc 0.5000, f1 (strict) failed\n']);
 });
+
+test('notes and warnings are shown without secrets', () => {
+  const { view, written } = openView({ isTTY: false });
+  view.onNote('note: hf_token=plain-value');
+  view.onWarning('redis://me:plain-value@host did not answer');
+  expect(written.join('')).toBe('note: hf_token=[redacted]\nwarning: redis://[redacted]@host did not answer\n');
+});

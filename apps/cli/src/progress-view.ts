@@ -1,5 +1,6 @@
 // What a person sees on stderr while a run works. On a terminal the last line is rewritten in place; elsewhere it is printed
 // every ten seconds, so that a log stays readable.
+import { redactText } from '@assay/domain';
 import type { MetricRow } from '@assay/protocol';
 import type { RunObserver, RunProgress } from '@assay/pipeline';
 import { formatSeconds, renderPlan, renderProbe, renderProgress } from '@assay/reports';
@@ -9,11 +10,9 @@ import type { TextSink } from './surroundings.ts';
 const STAGE_WORDS: Readonly<Record<string, string>> = {
   check: 'checking the model and the output path',
   render: 'building and tokenising the requests',
-  plan: 'planning',
   probe: 'loading the model and running the worst dummy step',
   request: 'answering the requests',
   score: 'scoring',
-  seal: 'sealing',
 };
 
 const QUIET_STAGES = new Set(['plan', 'aggregate', 'seal']);
@@ -46,16 +45,16 @@ export class ProgressView implements RunObserver {
     this.#startedAtMs = now();
   }
 
-  onStage(stage: string, detail?: string): void {
-    if (!QUIET_STAGES.has(stage)) this.#print(this.#stamp(`${STAGE_WORDS[stage] ?? stage}${detail ? `: ${detail}` : ''}`));
+  onStage(stage: string): void {
+    if (!QUIET_STAGES.has(stage)) this.#print(this.#stamp(STAGE_WORDS[stage] ?? stage));
   }
 
   onNote(text: string): void {
-    this.#print(text);
+    this.#print(redactText(text));
   }
 
   onWarning(text: string): void {
-    this.#print(`warning: ${text}`);
+    this.#print(`warning: ${redactText(text)}`);
   }
 
   onPlan(plan: Parameters<RunObserver['onPlan']>[0]): void {
@@ -64,7 +63,7 @@ export class ProgressView implements RunObserver {
 
   onProbe(report: Parameters<RunObserver['onProbe']>[0]): void {
     // Earlier rungs have been shown already.
-    if (this.#outcome !== 'probe') this.#print(renderProbe({ ...report, rungs: report.rungs.slice(-1) }));
+    if (this.#outcome !== 'probe') this.#print(redactText(renderProbe({ ...report, rungs: report.rungs.slice(-1) })));
   }
 
   onProgress(progress: RunProgress): void {

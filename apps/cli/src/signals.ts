@@ -1,5 +1,5 @@
-// Ctrl-C: the first drains (what is in the engines is finished), the second stops now. SIGTERM counts as Ctrl-C. Both leave a
-// run that resumes, and both end with 130.
+// Ctrl-C: the first drains (what is in the engines is finished), the second stops now. SIGTERM and SIGHUP count as
+// Ctrl-C. All leave a run that resumes, and all end with 130.
 
 interface Interrupts {
   drain: AbortSignal;

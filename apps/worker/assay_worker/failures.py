@@ -4,10 +4,12 @@ In multi-process mode the parent sees only "engine core failed", so the tail of 
 """
 
 import re
+import sys
 import traceback
 from dataclasses import dataclass
 
 from assay_worker.protocol import Failure, FailureClass, MemoryTerm
+from assay_worker.secrets import redact_text
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,11 @@ def classify_exception(error: BaseException, stderr_tail: str = "") -> Failure:
     text = "".join(traceback.format_exception(error))
     summary = f"{type(error).__name__}: {error}"[:MESSAGE_CHARACTERS]
     return classify_text([text, stderr_tail], summary)
+
+
+def print_trace(error: BaseException) -> None:
+    """To the log, without secrets: a message may quote an argument."""
+    print(redact_text("".join(traceback.format_exception(error))), end="", file=sys.stderr, flush=True)
 
 
 def classify_text(texts: list[str], summary: str) -> Failure:

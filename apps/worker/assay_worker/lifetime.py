@@ -1,7 +1,7 @@
 """Ties this process and everything it starts to the life of its parent.
 
-Four nets, since each has a hole: end of stdin (transport.py), a parent-death signal here, the same signal in every Python
-descendant (descendants/sitecustomize.py), and a guardian process that ends the whole group when this worker or its parent is gone.
+Five nets, since each has a hole; docs/protocol.md lists them. Armed here: a parent-death signal, the same signal in every Python
+descendant (descendants/sitecustomize.py), and a guardian that ends the whole group when this worker or its parent is gone.
 """
 
 import contextlib

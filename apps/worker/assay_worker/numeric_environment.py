@@ -22,7 +22,8 @@ NUMERIC_VARIABLES = re.compile(
 START_VARIABLES = re.compile(
     r"^(VLLM_(DIST_IDENT|CACHE_ROOT|CONFIG_ROOT|HOST_IP|PORT|NO_USAGE_STATS|DO_NOT_TRACK|OBJECT_STORAGE_SHM_BUFFER_NAME)|TORCHINDUCTOR_CACHE_DIR)$"
 )
-SECRET_VARIABLES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+# By their last words: "token" and "key" stand in names of limits and caches as well.
+SECRET_VARIABLES = re.compile(r"_(API_KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 PROCESSOR_FLAGS = (
     "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
     "amx_bf16", "amx_int8", "avx_vnni",

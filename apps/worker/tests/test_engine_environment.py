@@ -19,9 +19,19 @@ from assay_worker.numeric_environment import describe_environment, read_numeric_
 def test_records_variables_that_change_numbers_and_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {
         "OMP_NUM_THREADS": "1", "VLLM_USE_V2_MODEL_RUNNER": "1", "CUBLAS_WORKSPACE_CONFIG": ":4096:8", "HOME": "/root",
-        "VLLM_API_KEY": "secret", "VLLM_DIST_IDENT": "vllm_dist_1", "ASSAY_CPU_AFFINITY": "0", "PATH": "/bin",
+        "VLLM_API_KEY": "secret", "VLLM_HUB_TOKEN": "secret", "NVIDIA_PASSWORD": "secret",
+        "VLLM_DIST_IDENT": "vllm_dist_1", "ASSAY_CPU_AFFINITY": "0", "PATH": "/bin",
     })  # fmt: skip
     assert list(read_numeric_variables()) == ["ASSAY_CPU_AFFINITY", "CUBLAS_WORKSPACE_CONFIG", "OMP_NUM_THREADS", "VLLM_USE_V2_MODEL_RUNNER"]
+
+
+LIMITS = ["VLLM_MAX_TOKENS_PER_EXPERT_FP4_MOE", "VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD", "VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD"]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_in_tokens_is_no_secret(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "256")
+    assert read_numeric_variables()[name] == "256"
 
 
 def test_describes_the_machine() -> None:

@@ -9,6 +9,7 @@ import pytest
 import harness_kit
 from assay_worker.harnesses import score as score_module
 from assay_worker.harnesses.aggregate import aggregate, dump_json
+from assay_worker.harnesses.document_metrics import MetricFailures
 from assay_worker.harnesses.render import render
 from assay_worker.harnesses.samples import dump_sample
 from assay_worker.harnesses.score import score
@@ -52,12 +53,13 @@ def test_scores_and_samples_are_those_of_lm_eval(name: str, tmp_path: Path, demo
         assert lines == [as_json(dump_sample(sample)) for sample in samples[part.name]]
 
 
-def run_ours(session: Session, folder: Path) -> Aggregated:
+def run_ours(session: Session, folder: Path, config: dict[str, Any] | None = None) -> Aggregated:
     for part in session.parts:
         results = script_results(session, part)
         score(session, Score(type="score", id=2, task=part.number, waived=False, results=results[::-1]), lambda: None)
+    folder /= "scores"
     return aggregate(
-        session, Aggregate(type="aggregate", id=3, scores_dir=str(folder / "scores"), date="d", log_samples=True, config={}, extra={})
+        session, Aggregate(type="aggregate", id=3, scores_dir=str(folder), date="d", log_samples=True, config=config or {}, extra={})
     )
 
 
@@ -111,3 +113,26 @@ def test_no_complete_document_gives_rows_without_values(tmp_path: Path, demo_mod
     assert [(row.metric, row.value, row.error) for row in scored.rows] == [
         ("acc", None, "no document has all its answers"), ("acc_norm", None, "no document has all its answers"),
     ]  # fmt: skip
+
+
+def test_the_results_file_holds_lm_evals_settings_in_its_order_and_no_secret(tmp_path: Path, demo_model: str) -> None:
+    changes = {"model_args": {"pretrained": demo_model, "max_model_len": 1024, "hf_token": "plain-value"}, "metadata": {"service": {"password": "plain-value"}}}
+    session, _ = render(build_render(tmp_path / "requests", demo_model, limit=2.0, **changes), lambda: None)
+    told = {"model": "vllm", "batch_size": "auto", "batch_sizes": [8], "device": None}
+    text = Path(run_ours(session, tmp_path, told).results_file).read_text("utf-8")
+    assert "plain-value" not in text
+    results = json.loads(text)
+    assert results["config"] == {
+        "model": "vllm", "model_args": {**session.command.model_args, "hf_token": "[redacted]"}, "batch_size": "auto", "batch_sizes": [8],
+        "device": None, "use_cache": None, "limit": 2.0, "bootstrap_iters": 100_000, "gen_kwargs": None,
+        "random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234,
+    }  # fmt: skip
+    assert list(results["config"])[:5] == ["model", "model_args", "batch_size", "batch_sizes", "device"]
+    assert results["configs"]["fx_choice"]["metadata"]["service"] == {"password": "[redacted]"}
+    assert session.command.model_args["hf_token"] == "plain-value"
+
+
+def test_the_reason_of_a_failed_metric_holds_no_secret() -> None:
+    failures = MetricFailures()
+    failures.fail("acc", "none", "document 3: ValueError: refused api_key=plain-value")
+    assert failures.messages == {"acc,none": "document 3: ValueError: refused api_key=[redacted]"}

@@ -35,7 +35,7 @@ const planRequestSchema = z.strictObject({
 
 const limitsSchema = z.strictObject({
   memory: bytes.optional().describe('memory of each engine worker, such as 5GiB'),
-  kind: z.enum(['address_space', 'cgroup']).optional().describe('how the limit is enforced; address_space is the default on CPU'),
+  kind: z.enum(['address_space', 'cgroup']).optional().describe('how the limit is enforced: address_space; cgroup is not in this version'),
 });
 
 const seedsSchema = z.strictObject({
@@ -70,10 +70,10 @@ export const runConfigSchema = z.strictObject({
   // ---- ours
   plan: z.union([z.literal('auto'), planRequestSchema]).default('auto').describe('auto, or data=2,tensor=1,pipeline=1,max_num_seqs=64,…'),
   limits: limitsSchema.default({}).describe('limits of each engine worker: memory=5GiB,kind=address_space'),
-  scoring: z.enum(['exact', 'fast']).default('exact').describe('exact: lm_eval\'s own sampling parameters, request by request'),
+  scoring: z.enum(['exact', 'fast']).default('exact').describe('exact: lm_eval\'s own sampling parameters, request by request; fast is not in this version'),
   determinism: z.enum(['fast', 'strict', 'isolated']).optional().describe('strict: bit-equal reruns; isolated: each result depends on its request alone'),
   probe: z.boolean().default(true).describe('run the worst dummy step before the first request'),
-  overlong: z.enum(['truncate', 'refuse']).default('truncate').describe('what to do with prompts longer than the window'),
+  overlong: z.enum(['truncate', 'refuse']).default('truncate').describe('what to do with prompts longer than the context window'),
   request_timeout: z.number().positive().default(600).describe('seconds one request may take in the engine'),
   run_timeout: z.number().positive().optional().describe('seconds the whole run may take'),
   stall_timeout: z.number().positive().default(300).describe('seconds a worker may go without progress before it is ended'),

@@ -14,3 +14,7 @@ test.each([
   expect(error).toMatchObject({ code: 'RESULTS_DAMAGED', message: `${file}:3: not JSON`, exitCode: 2 });
   expect(error.remedy).toContain(remedy);
 });
+
+test('damage to a file that has no lines is said of the file', () => {
+  expect(describeDamage('/r/requests/index.bin', undefined, 'not a request index').message).toBe('/r/requests/index.bin: not a request index');
+});

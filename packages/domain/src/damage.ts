@@ -9,8 +9,9 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 const NO_REPLACEMENT = 'Restore it from a copy; nothing else holds what it said. Without one, choose another --output_path.';
 
-/** RESULTS_DAMAGED for a place in a file; `line` counts from 1. */
-export function describeDamage(file: string, line: number, problem: string): AssayError {
-  const [, instead] = REMEDIES.find(([end]) => end.test(file)) ?? [];
-  return new AssayError('RESULTS_DAMAGED', { file, line, problem, instead: instead ?? NO_REPLACEMENT });
+/** RESULTS_DAMAGED for a place in a file, which is named by its whole path; `line` counts from 1, undefined where there are no lines. */
+export function describeDamage(file: string, line: number | undefined, problem: string): AssayError {
+  const [, instead = NO_REPLACEMENT] = REMEDIES.find(([end]) => end.test(file)) ?? [];
+  const place = line === undefined ? { place: file } : { place: `${file}:${line}`, line };
+  return new AssayError('RESULTS_DAMAGED', { file, ...place, problem, instead });
 }

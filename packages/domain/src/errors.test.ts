@@ -19,6 +19,11 @@ describe('an error', () => {
     expect(new AssayError('RUN_BUSY').message).toBe('unknown is in use by another process (pid unknown)');
   });
 
+  test('has a general remedy where whoever throws knows no better one', () => {
+    expect(new AssayError('MODEL_BROKEN', { model: 'm', problem: 'x' }).remedy).toBe('Fetch its files again, whole.');
+    expect(new AssayError('MODEL_BROKEN', { model: 'm', problem: 'x', instead: 'Make it readable.' }).remedy).toBe('Make it readable.');
+  });
+
   test('keeps its cause', () => {
     const cause = new Error('deeper');
     expect(new AssayError('BUG', { problem: 'x' }, { cause }).cause).toBe(cause);

@@ -20,9 +20,11 @@ interface ErrorEntry {
   what: string;
   /** Second line: what to do. */
   remedy: string;
+  /** Fills `{instead}` where whoever throws knows nothing better. */
+  instead?: string;
 }
 
-const define = <Code extends string>(table: Record<Code, ErrorEntry>) => table;
+const define = <Code extends string>(table: Record<Code, ErrorEntry>): Readonly<Record<Code, ErrorEntry>> => table;
 
 export const ERRORS = define({
   // usage: the command, the configuration or the files it names
@@ -41,22 +43,23 @@ export const ERRORS = define({
   DATASET_EMPTY: { kind: 'usage', what: 'task {task} has no documents ({problem})', remedy: 'Check the split and the data files it names.' },
   DATASET_FIELD_MISSING: { kind: 'usage', what: 'task {task}, document {doc}: {problem}', remedy: 'Correct the document or the template; no model was loaded.' },
   MODEL_NOT_FOUND: { kind: 'usage', what: 'no model at {model}: {problem}', remedy: 'Give a folder with config.json, safetensors weights and a tokenizer, or a hub id that can be reached.' },
-  MODEL_BROKEN: { kind: 'usage', what: 'the model at {model} is not usable: {problem}', remedy: 'Fetch the file again; its size or header is wrong.' },
+  MODEL_BROKEN: { kind: 'usage', what: 'the model at {model} is not usable: {problem}', remedy: '{instead}', instead: 'Fetch its files again, whole.' },
   MODEL_TYPE: { kind: 'usage', what: 'model type "{model}" is not supported', remedy: 'Supported: {supported}.' },
-  PROMPT_TOO_LONG: { kind: 'usage', what: '{count} prompts are longer than the window of {window} tokens (first: {first})', remedy: 'Raise max_model_len, or accept cutting them with `overlong: truncate`.' },
-  OUTPUT_BUDGET: { kind: 'usage', what: 'task {task}: max_gen_toks {budget} leaves no room for a prompt in a window of {window} tokens', remedy: 'Lower max_gen_toks or raise max_model_len.' },
+  PROMPT_TOO_LONG: { kind: 'usage', what: '{count} prompts are longer than the context window of {window} tokens (first: {first})', remedy: 'Raise max_model_len, or accept cutting them with `overlong: truncate`.' },
+  OUTPUT_BUDGET: { kind: 'usage', what: 'task {task}: max_gen_toks {budget} leaves no room for a prompt in a context window of {window} tokens', remedy: 'Lower max_gen_toks or raise max_model_len.' },
   RUN_DIFFERS: { kind: 'usage', what: '{dir} holds a run of another configuration: {differences}', remedy: 'Choose another --output_path, or give the same settings to resume it.' },
   RUN_BUSY: { kind: 'usage', what: '{dir} is in use by another process (pid {pid})', remedy: 'Wait for it to end, or choose another --output_path.' },
   RUN_NOT_FOUND: { kind: 'usage', what: 'no run at {dir}', remedy: 'Give the path of a run directory; `assay run` prints it.' },
   SCORES_MISSING: { kind: 'usage', what: '{dir} has no scores yet: the run is {state}', remedy: '`assay status` shows how far it is; the same command completes it.' },
   RUN_VERSION: { kind: 'usage', what: '{dir} was written with schema version {found}, this build reads {known}', remedy: 'Use the version of Assay that wrote it.' },
-  RESULTS_DAMAGED: { kind: 'usage', what: '{file}:{line}: {problem}', remedy: '{instead}' },
+  RESULTS_DAMAGED: { kind: 'usage', what: '{place}: {problem}', remedy: '{instead}' },
   PLAN_IMPOSSIBLE: { kind: 'usage', what: 'the plan cannot be run: {problem}', remedy: '{instead}' },
 
   // environment: the machine
-  PYTHON_MISSING: { kind: 'environment', what: 'no usable Python environment: {problem}', remedy: 'Run `npm run setup` in the clone, or set ASSAY_PYTHON to an interpreter that has vllm and lm_eval.' },
+  PYTHON_MISSING: { kind: 'environment', what: 'no usable Python environment: {problem}', remedy: 'Run `npm run setup` in the clone. Where ASSAY_PYTHON is set it counts instead: unset it, or let it name an interpreter that has vllm and lm_eval.' },
   REDIS_MISSING: { kind: 'environment', what: 'no Redis server found', remedy: 'Set REDIS_URL, install redis-server or valkey-server, or run `npm run setup` in the clone.' },
   REDIS_UNREACHABLE: { kind: 'environment', what: 'Redis at {url} does not answer: {problem}', remedy: 'Check REDIS_URL; without it Assay starts its own server.' },
+  REDIS_START: { kind: 'environment', what: 'the Redis server {program}, started by Assay, does not run: {problem}', remedy: 'Its log is {log}. Install valkey-server or redis-server, or set REDIS_URL.' },
   REDIS_POLICY: { kind: 'environment', what: 'Redis evicts keys (maxmemory-policy {policy})', remedy: 'Set `maxmemory-policy noeviction`, or unset REDIS_URL.' },
   REDIS_VERSION: { kind: 'environment', what: 'Redis {version} is too old', remedy: 'Use Redis 6.2 or newer, or unset REDIS_URL.' },
   REDIS_FULL: { kind: 'environment', what: 'Redis is out of memory', remedy: 'Raise its maxmemory; the same command resumes the run.' },
@@ -67,14 +70,12 @@ export const ERRORS = define({
 
   // run: it started and could not end well
   WORKER_START: { kind: 'run', what: 'the {role} worker did not start: {problem}', remedy: 'Its log is {log}.' },
-  WORKER_PROTOCOL: { kind: 'run', what: 'the {role} worker speaks protocol {found}, this build {known}', remedy: 'Run `npm run setup` again so that both sides are of one version.' },
+  WORKER_PROTOCOL: { kind: 'run', what: 'the {role} worker speaks protocol {found}, this build {known}', remedy: 'Update the clone as a whole: its TypeScript and its Python are of different versions. `git status` shows what differs.' },
   WORKER_CRASHED: { kind: 'run', what: 'the {role} worker ended ({how}): {problem}', remedy: 'Its log is {log}; the same command resumes the run.' },
   ENGINE_LOAD: { kind: 'run', what: 'the engine cannot load the model ({class}): {problem}', remedy: '{instead}' },
   PROBE_OOM: { kind: 'run', what: 'the model does not fit: {problem}', remedy: '{instead}' },
-  PROBE_FAILED: { kind: 'run', what: 'the probe failed ({class}): {problem}', remedy: 'The log is {log}.' },
   HARNESS_FAILED: { kind: 'run', what: 'the harness failed in {stage}: {problem}', remedy: 'The log is {log}.' },
   RUN_TIMEOUT: { kind: 'run', what: 'the run took longer than run_timeout ({seconds} s)', remedy: 'The same command resumes it.' },
-  RUN_FAILED: { kind: 'run', what: 'the run failed: {problem}', remedy: 'The same command resumes it; logs are in {log}.' },
 
   INTERRUPTED: { kind: 'interrupted', what: 'interrupted', remedy: '{instead}' },
   ILLEGAL_STATE: { kind: 'bug', what: '{machine} cannot go from {from} to {to}', remedy: 'This is a defect in Assay; please report it with the run\'s events.ndjson.' },
@@ -101,7 +102,8 @@ export class AssayError extends Error {
   }
 
   get remedy(): string {
-    return fillTemplate(ERRORS[this.code].remedy, this.details);
+    const { remedy, instead }: ErrorEntry = ERRORS[this.code];
+    return fillTemplate(remedy, instead === undefined ? this.details : { instead, ...this.details });
   }
 
   get exitCode(): number {

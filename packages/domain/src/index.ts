@@ -8,10 +8,10 @@ export { type AttemptKey, buildShardId, formatAttempt, parseAttempt, type ShardI
 export type { Log } from './log.ts';
 export { describeFileError, toAssayError } from './thrown.ts';
 export { findNearest, suggestNearest } from './nearest.ts';
-export { hasAnswer, isFinal, type Outcome, OUTCOME_NAMES, OUTCOMES } from './outcomes.ts';
+export { ATTEMPT_OUTCOMES, type AttemptOutcome, hasAnswer, isFinal, type Outcome, OUTCOME_NAMES, OUTCOMES } from './outcomes.ts';
 export { parseProcessStat } from './process-stat.ts';
 export { REQUEST_KINDS, type RequestKind, type RequestShape } from './requests.ts';
 export { redactCommand, redactSecrets, redactText } from './secrets.ts';
 export {
-  canMove, isEndState, moveState, RUN_STATES, type RunState, SHARD_STATES, type ShardState, STATE_TABLES, WORKER_STATES, type WorkerState,
+  canMove, isEndState, isWorking, moveState, RUN_STATES, type RunState, SHARD_STATES, type ShardState, STATE_TABLES, WORKER_STATES, type WorkerState,
 } from './states.ts';

@@ -45,9 +45,15 @@ export function redactText(text: string): string {
   const known = SECRET_TEXTS.reduce((clean, form) => clean.replace(form, (_, kept: unknown) => (
     typeof kept === 'string' ? `${kept}${REDACTED}${kept.endsWith('://') ? '@' : ''}` : REDACTED
   )), text);
-  return known.replace(KEY_AND_VALUE, (whole, ...[quote, key, equals, value]: string[]) => (
-    isSecretKey(key as string) && isTextual(value as string) ? `${quote}${key}${quote}${equals}${REDACTED}` : whole
-  ));
+  return redactPairs(known);
+}
+
+/** The value of a harmless key may be a pair itself: "refused: token=…". */
+function redactPairs(text: string): string {
+  return text.replace(KEY_AND_VALUE, (_, ...[quote, key, equals, value]: string[]) => {
+    const kept = isSecretKey(key as string) && isTextual(value as string) ? REDACTED : redactPairs(value as string);
+    return `${quote}${key}${quote}${equals}${kept}`;
+  });
 }
 
 /** A copy of any JSON-like value without its secrets. Flags and numbers stay: `token: true` says nothing. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AssayError } from './errors.ts';
-import { canMove, isEndState, moveState, STATE_TABLES, type StateMachine } from './states.ts';
+import { canMove, isEndState, isWorking, moveState, RUN_STATES, STATE_TABLES, type StateMachine } from './states.ts';
 
 const machines = Object.entries(STATE_TABLES) as [StateMachine, Record<string, readonly string[]>][];
 
@@ -46,6 +46,10 @@ describe.each(machines)('%s', (machine, table) => {
     expect(canMove(machine, 'constructor', 'toString')).toBe(false);
     expect(canMove(machine, 'nowhere', states[0] ?? '')).toBe(false);
   });
+});
+
+test('a run that has not ended in some way has a process at work on it', () => {
+  expect(Object.keys(RUN_STATES).filter(isWorking)).toEqual(['created', 'queued', 'rendering', 'planning', 'probing', 'running', 'paused', 'scoring']);
 });
 
 test('a resumed run starts again in the queue, a sealed one never', () => {

@@ -63,6 +63,11 @@ export function moveState<State extends string>(
   return to;
 }
 
+/** True where a process is at work on the run, or was when it died: only such a run can be interrupted. */
+export function isWorking(state: string): boolean {
+  return canMove('run', state, 'interrupted');
+}
+
 export function isEndState(machine: StateMachine, state: string): boolean {
   const table: StateTable = STATE_TABLES[machine];
   return table[state]?.length === 0;

@@ -1,6 +1,6 @@
 // Composes the manifest's sections from what the stages left: events, replies of the workers, files. Effective values come
 // from the engine's own words; nothing here echoes the configuration except under `asked` and `config`.
-import { MIB, type RunConfig } from '@assay/domain';
+import { MIB, redactSecrets, type RunConfig } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import type { Loaded, ManifestInput, Rendered } from '@assay/protocol';
 import { digestOf, type ResultLedger, type RunHistory, sumRequestPhases } from '@assay/store';
@@ -15,6 +15,8 @@ interface Effective {
   numerics?: Record<string, unknown>;
   batching?: Record<string, unknown>;
   cache?: { prefixCaching?: boolean };
+  /** One entry a rank. */
+  parallel?: { ranks?: { runtime?: string | null }[] };
   runSeed?: number;
   host?: {
     environment?: Record<string, string>;
@@ -65,14 +67,14 @@ export function describeEngine(config: RunConfig, { asked, hello, loaded }: { as
 }
 
 export function describeDevice(loaded: Loaded): ManifestInput['device'] {
-  const host = effectiveOf(loaded).host;
+  const { host, parallel } = effectiveOf(loaded);
   const gpu = host?.devices?.[0];
   if (!gpu) {
     return { kind: 'cpu', name: host?.processor?.model ?? 'unknown', count: host?.processor?.count ?? 1, memoryBytes: null, driver: null, runtime: null };
   }
   return {
     kind: 'cuda', name: gpu['name'] ?? 'unknown', count: host?.devices?.length ?? 1,
-    memoryBytes: Number(gpu['memory.total']) * MIB || null, driver: gpu['driver_version'] ?? null, runtime: null,
+    memoryBytes: Number(gpu['memory.total']) * MIB || null, driver: gpu['driver_version'] ?? null, runtime: parallel?.ranks?.[0]?.runtime ?? null,
   };
 }
 
@@ -114,7 +116,7 @@ export function describeNumerics(config: RunConfig, plan: Plan, loaded: Loaded):
     // Replicas share the cores in `fast`, so there their number shows in the threads and is left out.
     ...(plan.determinism === 'fast' ? {} : { threads: plan.threadsPerWorker }),
     libraries: host?.libraries ?? {},
-    environment: Object.fromEntries(Object.entries(host?.environment ?? {}).filter(([name]) => !LAYOUT_VARIABLES.test(name))),
+    environment: redactSecrets(Object.fromEntries(Object.entries(host?.environment ?? {}).filter(([name]) => !LAYOUT_VARIABLES.test(name)))),
     device: host?.devices?.[0]?.['name'] ?? host?.processor?.model ?? null,
   };
 }
@@ -125,7 +127,7 @@ export function describeHistory(history: RunHistory): Pick<ManifestInput, 'rungs
   const sum = (pick: (shard: (typeof shards)[number]) => number) => shards.reduce((total, shard) => total + pick(shard), 0);
   return {
     rungs: rungs.map(({ epoch, from, to, why, shard }) => ({ epoch, from, to, why, shard: shard ?? null })),
-    order: orders.map(({ epoch, rule, digest, rows, shards: count }) => ({ epoch, rule, seed: null, digest, rows, shards: count })),
+    order: orders.map(({ epoch, rule, digest, rows, shards: count }) => ({ epoch, rule, digest, rows, shards: count })),
     waivers: waivers.map(({ what, details = {} }) => ({ what, details })),
     warnings: warnings.map(({ code, message }) => ({ code, message })),
     workers: [...workers.values()].map(({ started, ended }) => ({

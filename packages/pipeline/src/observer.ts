@@ -1,6 +1,6 @@
 // What a run tells whoever watches it. Every method may be called at any time; none may throw.
 import type { Plan, RemainingEstimate } from '@assay/planner';
-import type { MetricRow } from '@assay/protocol';
+import type { Coverage, MetricRow } from '@assay/protocol';
 import type { IdleShare } from './idle-clock.ts';
 import type { ProbeReport } from './stages/probe-report.ts';
 
@@ -16,7 +16,7 @@ export interface RunProgress {
 }
 
 export interface RunObserver {
-  onStage(stage: string, detail?: string): void;
+  onStage(stage: string): void;
   /** Something a person may want to know. */
   onNote(text: string): void;
   onWarning(text: string): void;
@@ -26,19 +26,13 @@ export interface RunObserver {
   onTaskScored(rows: readonly MetricRow[]): void;
 }
 
-export interface TaskCoverage {
-  requests: number;
-  final: number;
-  answered: number;
-  share: number;
-}
-
 export interface RunSummary {
   runDir: string;
   state: 'sealed' | 'incomplete';
   exitCode: number;
   rows: readonly MetricRow[];
-  coverage: Readonly<Record<string, TaskCoverage>>;
+  /** By task, as in the manifest. */
+  coverage: Readonly<Record<string, Coverage>>;
   /** Share of generated answers of each task that were stopped by their token budget. */
   lengthShare: Readonly<Record<string, number>>;
   idle: IdleShare;

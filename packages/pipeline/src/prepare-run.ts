@@ -1,5 +1,5 @@
 // What comes before the first process: the checks that need none, the run directory with its lock, log, metrics and events.
-import { AssayError, effectiveDeterminism } from '@assay/domain';
+import { AssayError, canMove, effectiveDeterminism } from '@assay/domain';
 import { type ModelFacts, type NodeFacts, parseModelFacts, resolveDtype } from '@assay/planner';
 import {
   type AssayEnvironment, type CodeVersion, type EventLog, listAttempts, openEventLog, openRunDirectory, type OpenRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
@@ -103,7 +103,7 @@ async function beginEpoch(context: RunContext, { version, commit }: CodeVersion)
   await writeConfig(run, context.config);
   const found = events.history.state;
   // A start that was killed left the state it was in.
-  if (!['created', 'interrupted', 'incomplete', 'failed', 'canceled'].includes(found)) await enterState(context, 'interrupted', 'the previous start was killed');
+  if (!canMove('run', found, 'queued')) await enterState(context, 'interrupted', 'the previous start was killed');
   await enterState(context, 'queued');
   metrics.set('assay_run_epoch', context.epoch);
   metrics.set('assay_run_start_timestamp_seconds', Date.now() / 1000);

@@ -1,5 +1,5 @@
 // What the stages of one run share. A stage takes this and its inputs and returns its output.
-import { type Determinism, moveState, type RunConfig, type RunState } from '@assay/domain';
+import { type Determinism, moveState, redactText, type RunConfig, type RunState } from '@assay/domain';
 import type { EventLog, OpenRunDirectory, RunEvent } from '@assay/store';
 import type { Logger, Metrics } from '@assay/telemetry';
 import type { Experience } from './experience/experience.ts';
@@ -65,7 +65,9 @@ export function showWarning({ log, metrics, ui }: RunContext, message: string, f
 
 /** A warning about the run: shown, counted, logged, and in the events for the manifest. */
 export async function warn(context: RunContext, code: string, message: string): Promise<void> {
-  const isKnown = context.events.history.warnings.some((warning) => warning.code === code && warning.message === message);
-  showWarning(context, message, { code });
-  if (!isKnown) await context.events.append({ type: 'warning', epoch: context.epoch, code, message });
+  // As the events have it, so that a warning that a start repeats is known again.
+  const clean = redactText(message);
+  const isKnown = context.events.history.warnings.some((warning) => warning.code === code && warning.message === clean);
+  showWarning(context, clean, { code });
+  if (!isKnown) await context.events.append({ type: 'warning', epoch: context.epoch, code, message: clean });
 }

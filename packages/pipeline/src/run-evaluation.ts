@@ -2,7 +2,7 @@
 // taken (workers, Redis, lock) and leaves a run that the same command resumes.
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { AssayError, canMove, EXIT_CODES, toAssayError } from '@assay/domain';
+import { AssayError, canMove, toAssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
@@ -131,7 +131,7 @@ async function concludeRun(prepared: Prepared, processes: RunProcesses, { render
   await reportGaps(context, scorer, { rendered, waived });
   if (!isComplete && !waived) {
     await enterState(context, 'incomplete');
-    return { ...summarizeRun(context, scorer, { rendered, rows: scorer.rows() }), state: 'incomplete', exitCode: EXIT_CODES.incomplete };
+    return { ...summarizeRun(context, scorer, { rendered, rows: scorer.rows() }), state: 'incomplete' };
   }
   const record = describeScores(context, { rendered, scorer, plan: planned.plan, waived });
   const { rows } = await timeStage(context, 'aggregate', () => processes.untilEnd(scorer.aggregate(record)));
@@ -141,8 +141,7 @@ async function concludeRun(prepared: Prepared, processes: RunProcesses, { render
   const { code, model } = prepared;
   await timeStage(context, 'seal', () => sealRun(context, { code, model, rendered, harness, results: planned.results, scorer, rows, idle: context.idle.share() }));
   await enterState(context, 'sealed');
-  const summary = summarizeRun(context, scorer, { rendered, rows });
-  return waived || scorer.incompleteTasks().length > 0 ? { ...summary, exitCode: EXIT_CODES.incomplete } : summary;
+  return summarizeRun(context, scorer, { rendered, rows });
 }
 
 async function reportGaps(context: RunContext, scorer: Scorer, { rendered, waived }: { rendered: Rendered; waived: boolean }): Promise<void> {

@@ -5,17 +5,31 @@ import type { RunSummary } from './observer.ts';
 import type { RunContext } from './run-context.ts';
 import type { Scorer } from './stages/score.ts';
 
+interface Ending {
+  rows: readonly MetricRow[];
+  coverage: RunSummary['coverage'];
+  waivers: readonly unknown[];
+}
+
+/** 1 as soon as a score is missing, is over a part of its task, or stands only because a rule was waived. */
+export function exitCodeOf({ rows, coverage, waivers }: Ending): number {
+  const isWhole = !rows.some(({ error }) => error) && Object.values(coverage).every(({ share }) => share === 1) && waivers.length === 0;
+  return isWhole ? EXIT_CODES.done : EXIT_CODES.incomplete;
+}
+
 export function summarizeRun(context: RunContext, scorer: Scorer, { rendered, rows }: { rendered: Rendered; rows: readonly MetricRow[] }): RunSummary {
+  const { history } = context.events;
   const perTask = <Value>(valueOf: (task: number) => Value) => Object.fromEntries(rendered.tasks.map(({ task }, number) => [task, valueOf(number)]));
+  const coverage = perTask((task) => scorer.coverageOf(task));
   return {
     runDir: context.run.dir,
     state: 'sealed',
-    exitCode: rows.some(({ error }) => error) ? EXIT_CODES.incomplete : EXIT_CODES.done,
+    exitCode: exitCodeOf({ rows, coverage, waivers: history.waivers }),
     rows,
-    coverage: perTask((task) => scorer.coverageOf(task)),
+    coverage,
     lengthShare: perTask((task) => scorer.lengthShareOf(task)),
     idle: context.idle.share(),
-    warnings: context.events.history.warnings.map(({ message }) => message),
+    warnings: history.warnings.map(({ message }) => message),
   };
 }
 
@@ -24,12 +38,13 @@ export function summarizeSealed(context: RunContext, manifest: Manifest): RunSum
   const { rows } = manifest.scores;
   context.ui.onNote(`${context.run.dir} is complete already; nothing was run`);
   const { wallSeconds, computingSeconds, causes } = manifest.idle;
+  const coverage = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.coverage]));
   return {
     runDir: context.run.dir,
     state: 'sealed',
-    exitCode: rows.some(({ error }) => error) || manifest.waivers.length > 0 ? EXIT_CODES.incomplete : EXIT_CODES.done,
+    exitCode: exitCodeOf({ rows, coverage, waivers: manifest.waivers }),
     rows,
-    coverage: Object.fromEntries(manifest.tasks.map(({ task, coverage }) => [task, coverage])),
+    coverage,
     lengthShare: Object.fromEntries(manifest.tasks.map(({ task, lengthShare }) => [task, lengthShare])),
     idle: { wallSeconds, computingSeconds, idleSeconds: causes as RunSummary['idle']['idleSeconds'] },
     warnings: manifest.warnings.map(({ message }) => message),

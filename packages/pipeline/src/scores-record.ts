@@ -1,4 +1,4 @@
-// What we add to lm_eval's results file: its own configuration keys, and ours beside them.
+// What the results file gets from here: the settings that the harness cannot know, and our own facts beside lm_eval's.
 import type { Plan } from '@assay/planner';
 import type { RunContext } from './run-context.ts';
 import type { Scorer } from './stages/score.ts';
@@ -12,13 +12,10 @@ interface ScoresRecord {
 
 export function describeScores(context: RunContext, { rendered, scorer, plan, waived }: { rendered: Rendered; scorer: Scorer; plan: Plan; waived: boolean }): ScoresRecord {
   const { config, determinism, run } = context;
-  const { model_args, batch_size, gen_kwargs, limit, seed, device } = config;
+  const { model, batch_size, device = null } = config;
   return {
     date: new Date().toISOString().replaceAll(':', '-').replace(/Z$/, ''),
-    config: {
-      model: config.model, model_args, batch_size, batch_sizes: [plan.maxNumSeqs], device: device ?? null, use_cache: null, limit: limit ?? null,
-      bootstrap_iters: 100_000, gen_kwargs, random_seed: seed.python, numpy_seed: seed.numpy, torch_seed: seed.torch, fewshot_seed: seed.fewshot,
-    },
+    config: { model, batch_size, batch_sizes: [plan.maxNumSeqs], device },
     extra: {
       assay: {
         run: run.header.id, runDir: run.dir, determinism, scoring: config.scoring, waived,

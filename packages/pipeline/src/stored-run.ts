@@ -1,9 +1,7 @@
 // What an earlier start left in the run directory, read whole before any process is started, so that damage is said first.
-import { readFile } from 'node:fs/promises';
 import { describeDamage } from '@assay/domain';
 import { isPlan, type Plan } from '@assay/planner';
-import { parseRequestIndex, type RequestIndex } from '@assay/protocol';
-import { readIdentity, readRunJson, type ResultLedger, scanResults } from '@assay/store';
+import { readIdentity, readRunJson, readStoredResults, type ResultLedger } from '@assay/store';
 import type { RunContext } from './run-context.ts';
 
 interface StoredPlan {
@@ -19,15 +17,11 @@ export interface StoredRun {
 }
 
 /** Throws RESULTS_DAMAGED. */
-export async function readStoredRun({ determinism, events, run }: RunContext): Promise<StoredRun> {
-  const { identity, index: indexPath, plan } = run.paths;
+export async function readStoredRun({ events, run }: RunContext): Promise<StoredRun> {
+  const { identity, plan } = run.paths;
   const settled = await readIdentity(run);
-  if (!isMapping(settled)) throw describeDamage(identity, 1, 'it does not hold an identity');
-  const index = settled.semantic ? await readIndex(indexPath) : undefined;
-  return {
-    plan: await readStoredPlan(plan),
-    results: index && (await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' })),
-  };
+  if (!isMapping(settled)) throw describeDamage(identity, undefined, 'it does not hold an identity');
+  return { plan: await readStoredPlan(plan), results: settled.semantic ? await readStoredResults(run, events.history) : undefined };
 }
 
 /** The plan of an earlier start; undefined where none was made. */
@@ -35,16 +29,8 @@ export async function readStoredPlan(path: string): Promise<StoredPlan | undefin
   const stored = await readRunJson(path);
   if (stored === undefined) return undefined;
   const { plan, rung } = isMapping(stored) ? stored : {};
-  if (!isPlan(plan) || typeof rung !== 'number') throw describeDamage(path, 1, 'it does not hold a whole plan');
+  if (!isPlan(plan) || typeof rung !== 'number') throw describeDamage(path, undefined, 'it does not hold a whole plan');
   return { plan, rung };
-}
-
-async function readIndex(path: string): Promise<RequestIndex | undefined> {
-  const file = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return file && parseRequestIndex(file, path);
 }
 
 const isMapping = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

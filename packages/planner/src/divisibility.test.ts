@@ -8,15 +8,15 @@ const shape = (fields: Partial<ShapeFacts>): ShapeFacts => ({ heads: 0, kvHeads:
 
 test.each([
   [14, [1, 2, 7]], [28, [1, 2, 4, 7]], [12, [1, 2, 3, 4, 6]], [52, [1, 2, 4]], [40, [1, 2, 4, 5, 8]], [25, [1, 5]],
-])('L01: %i heads allow the tensor sizes %j on up to eight GPUs', (heads, allowed) => {
+])('%i heads allow the tensor sizes %j on up to eight GPUs', (heads, allowed) => {
   expect(allowedTensorSizes(shape({ heads }), 8)).toEqual(allowed);
 });
 
-test('L01: KV heads cut the list further', () => {
+test('KV heads cut the list further', () => {
   expect(allowedTensorSizes(shape({ heads: 14, kvHeads: 2 }), 8)).toEqual([1, 2]);
 });
 
-test('L04: KV heads are divided or replicated, or the size is refused', () => {
+test('KV heads are divided or replicated, or the size is refused', () => {
   const refused = (kvHeads: number, tensor: number) => refuseTensor(shape({ heads: 240, kvHeads }), tensor) !== undefined;
   expect([1, 2, 4, 10].map((kvHeads) => refused(kvHeads, 8))).toEqual([false, false, false, true]);
   expect(refused(4, 6)).toBe(true);
@@ -24,11 +24,11 @@ test('L04: KV heads are divided or replicated, or the size is refused', () => {
 
 test.each([
   [18432, 32, false], [768, 4, false], [3072, 16, false], [2 * 320, 8, false], [512, 8, false], [3072, 8, true],
-])('L05: a block of 128 and %i/%i: fits %s', (size, tensor, fits) => {
+])('a block of 128 and %i/%i: fits %s', (size, tensor, fits) => {
   expect(refuseUnlessBlockFits('size', size, tensor, 128) === undefined).toBe(fits);
 });
 
-test('L05: quantised weights drop the tensor sizes that cut a block', () => {
+test('quantised weights drop the tensor sizes that cut a block', () => {
   const quantized = shape({ heads: 32, kvHeads: 32, intermediate: 768, quantization: { method: 'fp8', blockShape: [128, 128] } });
   expect(allowedTensorSizes(quantized, 8)).toEqual([1, 2]);
   expect(refuseTensor(quantized, 4)).toBe('intermediate size 768/4 = 192 is not a multiple of the quantisation block of 128');

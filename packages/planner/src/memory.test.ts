@@ -31,11 +31,11 @@ test('the case of 5 GiB: an 8,100-token prompt needs fewer batched tokens, 6 GiB
   expect(predict(1024)).toBeLessThan(5 * GIB);
 });
 
-test('O05: the rows of a chunk over the vocabulary are counted', () => {
+test('the rows of a chunk over the vocabulary are counted', () => {
   expect(vocabRowsBytes(1024, 154_880, 2) / MIB).toBe(302.5);
 });
 
-test('O04: scoring needs memory that generating the same prompts does not', () => {
+test('scoring needs memory that generating the same prompts does not', () => {
   const predict = (longestScoredTokens: number) => estimateMemory({ facts: smollm2, plan: cpu, workload: { longestTokens: 4000, longestScoredTokens }, kind: 'resident' });
   expect(predict(0).terms.promptLogprobs).toBe(0);
   expect(predict(4000).totalBytes - predict(0).totalBytes).toBeGreaterThan(800 * MIB);

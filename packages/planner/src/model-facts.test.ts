@@ -4,14 +4,14 @@ import { castWeightBytes, parseModelFacts } from './model-facts.ts';
 import { DEEPSEEK_V3_CONFIG, GEMMA_2_9B_CONFIG, GEMMA_3_1B_CONFIG, LLAMA_8B_CONFIG, SMOLLM2_CONFIG, smollm2 } from './model-facts-fixture.ts';
 import { headerBytesOf, parseSafetensorsHeader } from './safetensors-header.ts';
 
-test('L04: KV heads are replicated where there are more ranks, and then cost as much as one rank a head', () => {
+test('KV heads are replicated where there are more ranks, and then cost as much as one rank a head', () => {
   expect([1, 2, 4].map((kvHeads) => kvHeadsPerRank(kvHeads, 8))).toEqual([1, 1, 1]);
   const facts = parseModelFacts({ ...LLAMA_8B_CONFIG, num_key_value_heads: 2 }, []);
   expect(kvBytesPerToken(facts, 2, 8)).toBe(kvBytesPerToken(facts, 2, 2));
   expect(kvBytesPerToken(parseModelFacts(DEEPSEEK_V3_CONFIG, []), 2, 8)).toBe(70_272);
 });
 
-test('L11: sliding layers keep only their window, and the plan says so for the longer request', () => {
+test('sliding layers keep only their window, and the plan says so for the longer request', () => {
   const gemma = parseModelFacts(GEMMA_2_9B_CONFIG, []);
   expect(gemma.slidingLayers).toBe(21);
   expect(parseModelFacts(GEMMA_3_1B_CONFIG, []).slidingLayers).toBe(22);

@@ -75,7 +75,7 @@ test('equal lengths go in lexicographic order of their prefix groups, or shuffle
   expect(shuffled).toEqual(order(fixtures, { kvCacheTokens: 1, seed: 7 }).rows);
 });
 
-test('O01: one long document among a thousand is first of its kind, for scoring and for generation', () => {
+test('one long document among a thousand is first of its kind, for scoring and for generation', () => {
   const fixtures = [...Array.from({ length: 999 }, () => ({ kind: 'loglikelihood' as const, context: 200 })), { kind: 'loglikelihood' as const, context: 7900 },
     ...Array.from({ length: 999 }, () => ({ context: 200, budget: 256 })), { context: 7900, budget: 256 }];
   const { rows } = order(fixtures, { kvCacheTokens: 1e5 });
@@ -83,7 +83,7 @@ test('O01: one long document among a thousand is first of its kind, for scoring 
   expect(rows[1000]).toBe(999);
 });
 
-test('O07: a result found by its row belongs to its own document in every setting', () => {
+test('a result found by its row belongs to its own document in every setting', () => {
   const lengths = [5, 1, 9, 9, 3, 9, 2];
   const { rows } = order(lengths.map((context) => ({ context })), { kvCacheTokens: 1 });
   expect(rows).toEqual([2, 3, 5, 0, 4, 6, 1]);
@@ -91,7 +91,7 @@ test('O07: a result found by its row belongs to its own document in every settin
   expect(lengths.map((_, row) => answers.get(row))).toEqual(lengths.map((_, row) => `answer ${row}`));
 });
 
-test('O11: ordering a subset takes exactly that subset', () => {
+test('ordering a subset takes exactly that subset', () => {
   const index = buildIndex(Array.from({ length: 100 }, (_, row) => ({ context: row + 1 })));
   const subset = Uint32Array.from({ length: 10 }, (_, row) => row);
   expect([...orderRequests(index, { kvCacheTokens: 1, rows: subset })]).toEqual([...subset].reverse());

@@ -6,7 +6,7 @@ import { buildIndex } from './request-index-fixture.ts';
 
 const limits = { maxNumSeqs: 64, maxNumBatchedTokens: 4096, maxModelLen: 8192 };
 
-test('O01, O04: each kind of the run is probed with its longest request, the budget included', () => {
+test('each kind of the run is probed with its longest request, the budget included', () => {
   const index = buildIndex([
     { kind: 'loglikelihood', context: 3000, continuation: 12 },
     { kind: 'loglikelihood', context: 40, continuation: 2 },

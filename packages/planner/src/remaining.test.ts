@@ -94,7 +94,7 @@ const demo = buildIndex([
 ]);
 const answer = (row: number) => 4 + ((row * 7919) % 60);
 
-test('V02: a run of many short and some very long samples is foreseen within 30 % after a fifth', () => {
+test('a run of many short and some very long samples is foreseen within 30 % after a fifth', () => {
   const index = buildIndex([...repeat(900, () => ({ kind: 'loglikelihood', context: 200 })), ...repeat(100, () => ({ kind: 'loglikelihood', context: 30_000 }))]);
   expect(worstError(simulate(index, { ...laptop, stepSeconds: 0 }, () => 1))).toBeLessThan(0.15);
   const generated = buildIndex([...repeat(900, () => ({ context: 200, budget: 40 })), ...repeat(100, () => ({ context: 30_000, budget: 40 }))]);
@@ -131,7 +131,7 @@ test('answers that stop early are learned from those that have ended and those s
   expect(worstError(simulate(index, laptop, (row) => 10 + ((row * 31) % 150)))).toBeLessThan(0.15);
 });
 
-test('V01: the fraction never falls, is never above 1, and is 1 only at the end', () => {
+test('the fraction never falls, is never above 1, and is 1 only at the end', () => {
   fc.assert(fc.property(fc.array(fc.record({ context: fc.integer({ min: 1, max: 900 }), budget: fc.nat(80), task: fc.nat(2) }), { minLength: 1, maxLength: 40 }), fc.infiniteStream(fc.nat(200)), (fixtures, lengths) => {
     const made = fixtures.map(() => 1 + (lengths.next().value as number));
     const { moments } = simulate(buildIndex(fixtures), { ...laptop, sequences: 5 }, (row) => made[row]!);
@@ -143,7 +143,7 @@ test('V01: the fraction never falls, is never above 1, and is 1 only at the end'
   }), { numRuns: 40 });
 });
 
-test('V01: 57 subtasks of 20 documents with retries and replays end at 1,140 of 1,140', () => {
+test('57 subtasks of 20 documents with retries and replays end at 1,140 of 1,140', () => {
   const index = buildIndex(repeat(1140, (row) => ({ kind: 'loglikelihood', task: Math.floor(row / 20), context: 50 })));
   const model = new RunProgressModel(index, { finalRows: Array.from({ length: 100 }, (_, row) => row) });
   expect(model.finalRequests).toBe(100);

@@ -64,5 +64,5 @@ export function parseSafetensorsHeader(start: Uint8Array, source: SafetensorsSou
 }
 
 function broken(model: string, problem: string, cause?: unknown): AssayError {
-  return new AssayError('MODEL_BROKEN', { model, problem }, { cause });
+  return new AssayError('MODEL_BROKEN', { model, problem, instead: 'Fetch the file again; its size or header is wrong.' }, { cause });
 }

@@ -26,7 +26,9 @@ export const harnessSchema = z.strictObject({
   unsafeCodeConfirmed: z.boolean(),
 });
 
-export const coverageSchema = z.strictObject({ requests: count, final: count, answered: count.describe('with an answer that a metric can use'), share: z.number().min(0).max(1) });
+export const coverageSchema = z.strictObject({ requests: count, final: count, answered: count.describe('with an answer that a metric can use'), share: z.number().min(0).max(1).describe('answered of all requests') });
+/** Of a task or of a run. */
+export type Coverage = z.output<typeof coverageSchema>;
 
 export const taskSchema = renderedTaskSchema.extend({
   coverage: coverageSchema,
@@ -71,7 +73,7 @@ export const deviceSchema = z.strictObject({
   count,
   memoryBytes: nullable(count),
   driver: nullable(z.string()),
-  runtime: nullable(z.string()).describe('CUDA or ROCm version'),
+  runtime: nullable(z.string()).describe('CUDA or ROCm version that the engine computes with; null on a CPU'),
 });
 
 export const planSchema = z.strictObject({
@@ -106,7 +108,7 @@ export const rungTakenSchema = z.strictObject({
   shard: nullable(z.string()).describe('the shard in which it happened; null: before the first request'),
 });
 
-export const orderSchema = z.strictObject({ epoch: z.int().positive(), rule: z.string(), seed: nullable(z.int()), digest: z.string(), rows: count, shards: count });
+export const orderSchema = z.strictObject({ epoch: z.int().positive(), rule: z.string(), digest: z.string(), rows: count, shards: count });
 
 export const workerSchema = z.strictObject({
   worker: z.string(),
@@ -130,7 +132,7 @@ export const resultsSchema = z.strictObject({
   files: sealedFilesSchema,
   duplicates: count.describe('final results beyond the first of their request'),
   tornLines: count,
-  fencedBytes: count.describe('bytes that came after their attempt had been taken away'),
+  fencedBytes: count.describe('bytes beyond the fence of their attempt'),
   openTries: count.describe('outcomes that did not end their request'),
   failedAttempts: count,
 });

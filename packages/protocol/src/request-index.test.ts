@@ -1,4 +1,4 @@
-import { AssayError } from '@assay/domain';
+import { AssayError, REQUEST_KINDS } from '@assay/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { INDEX_COLUMNS, INDEX_MAGIC, INDEX_VERSION, parseRequestIndex, requestShapeAt, type IndexColumn } from './request-index.ts';
@@ -8,7 +8,8 @@ type Row = Partial<Record<IndexColumn, number>> & { tokenOffset?: bigint };
 describe('parseRequestIndex', () => {
   it('reads back every column of every row', () => {
     const value = fc.nat(0xffffffff);
-    const rows = fc.array(fc.record(Object.fromEntries(INDEX_COLUMNS.map((name) => [name, value]))) as unknown as fc.Arbitrary<Row>);
+    const kind = fc.nat(REQUEST_KINDS.length - 1);
+    const rows = fc.array(fc.record(Object.fromEntries(INDEX_COLUMNS.map((name) => [name, name === 'kind' ? kind : value]))) as unknown as fc.Arbitrary<Row>);
     fc.assert(
       fc.property(rows, (written) => {
         const index = parseRequestIndex(writeIndex(written), 'index.bin');
@@ -31,12 +32,18 @@ describe('parseRequestIndex', () => {
   });
 
   it.each([
-    ['a file of something else', Buffer.from('GGUF0000\0\0\0\0\0\0\0\0'), 'RESULTS_DAMAGED'],
-    ['a file that is cut short', writeIndex([{}, {}]).subarray(0, -1), 'RESULTS_DAMAGED'],
-    ['a file with something behind it', Buffer.concat([writeIndex([{}]), Buffer.alloc(4)]), 'RESULTS_DAMAGED'],
-    ['another schema version', writeIndex([{}], INDEX_VERSION + 1), 'RUN_VERSION'],
-  ])('refuses %s', (_, file, code) => {
-    expect(codeOf(() => parseRequestIndex(file, 'index.bin'))).toBe(code);
+    ['a file of something else', Buffer.from('GGUF0000\0\0\0\0\0\0\0\0')],
+    ['a file that is cut short', writeIndex([{}, {}]).subarray(0, -1)],
+    ['a file with something behind it', Buffer.concat([writeIndex([{}]), Buffer.alloc(4)])],
+    ['a kind that does not exist', writeIndex([{}, { kind: 3 }])],
+  ])('refuses %s as damage to that file, and says that it can be made again', (_, file) => {
+    const path = '/runs/a/requests/index.bin';
+    const error = refusalOf(() => parseRequestIndex(file, path));
+    expect(error).toMatchObject({ code: 'RESULTS_DAMAGED', message: expect.stringContaining(`${path}: `), remedy: expect.stringContaining('makes it again') });
+  });
+
+  it('refuses another schema version', () => {
+    expect(refusalOf(() => parseRequestIndex(writeIndex([{}], INDEX_VERSION + 1), 'index.bin'))?.code).toBe('RUN_VERSION');
   });
 });
 
@@ -46,11 +53,6 @@ describe('requestShapeAt', () => {
     expect(requestShapeAt(index, 1)).toEqual({
       row: 1, task: 3, kind: 'generate_until', contextTokens: 90, continuationTokens: 0, newTokenBudget: 16, prefixGroup: 0, head: 1, headTokens: 40,
     });
-  });
-
-  it('refuses a kind that does not exist', () => {
-    const index = parseRequestIndex(writeIndex([{ kind: 3 }]), 'index.bin');
-    expect(codeOf(() => requestShapeAt(index, 0))).toBe('RESULTS_DAMAGED');
   });
 });
 
@@ -64,11 +66,12 @@ function writeIndex(rows: readonly Row[], version: number = INDEX_VERSION): Buff
   return Buffer.concat([header, offsets, ...columns]);
 }
 
-function codeOf(action: () => unknown): string | undefined {
+function refusalOf(action: () => unknown): AssayError | undefined {
   try {
     action();
   } catch (error) {
-    return error instanceof AssayError ? error.code : String(error);
+    if (error instanceof AssayError) return error;
+    throw error;
   }
   return undefined;
 }

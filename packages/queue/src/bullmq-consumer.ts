@@ -75,7 +75,7 @@ export class BullmqConsumer implements ShardConsumer {
   }
 
   cancel(id: string): void {
-    this.#ledger.cancel(id, 'the shard was canceled');
+    this.#ledger.cancel(id, 'the attempt was withdrawn');
   }
 
   close(drain: boolean): Promise<void> {

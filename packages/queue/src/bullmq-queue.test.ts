@@ -38,7 +38,7 @@ describe('the queue on BullMQ', () => {
   });
 });
 
-describe('ids in the queue (Q05)', () => {
+describe('ids in the queue', () => {
   test('whatever the run is called, BullMQ takes the id and it reads back', async () => {
     const redis = await startTestRedis({ isDurable: false });
     const queue = new Queue('ids', { connection: toConnection(redis.address) });

@@ -24,7 +24,7 @@ describe('deliveries of one attempt', () => {
     expect(ledger.answersFor('b')).toBe(false);
   });
 
-  test('a canceled attempt that has not come yet is not started', async () => {
+  test('an attempt that was withdrawn and has not come yet is not started', async () => {
     const ledger = new DeliveryLedger();
     ledger.cancel('a', 'canceled');
     await expect(ledger.deliver('a', () => Promise.reject(new Error('started')))).resolves.toBeUndefined();

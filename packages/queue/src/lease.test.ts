@@ -13,7 +13,7 @@ import { openQueue, QUICK } from './testing/open-queue.ts';
 const program = (name: string) => fileURLToPath(new URL(`./testing/${name}.ts`, import.meta.url));
 
 describe('a lease that its holder does not renew', () => {
-  test('a blocked loop: the other consumer finishes the shard, the late one is told by its signal, nothing fails (Q01)', async () => {
+  test('a blocked loop: the other consumer finishes the shard, the late one is told by its signal, nothing fails', async () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
@@ -72,7 +72,7 @@ describe('a lease that its holder does not renew', () => {
     expect({ runs, isAborted }).toEqual({ runs: 1, isAborted: false });
   });
 
-  test('a shard whose holders die three times is given up and told, not lost (Q07)', async () => {
+  test('a shard whose holders die three times is given up and told, not lost', async () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();
     const queue = await openQueue(redis, { runId });
@@ -101,7 +101,7 @@ async function takesShard(holder: ChildProcess): Promise<void> {
   await waitUntil('a holder', () => said.includes('holding'));
 }
 
-describe('closing a consumer (Q10)', () => {
+describe('closing a consumer', () => {
   test('at twenty random moments no row is lost and none doubled', async () => {
     const redis = await startTestRedis({ isDurable: false });
     const runId = randomUUID();

@@ -110,7 +110,7 @@ describe('Redis that is killed', () => {
 });
 
 describe('Redis that refuses', () => {
-  test('full: adding waits with one clear line, and goes on when there is room (Q08)', async () => {
+  test('full: adding waits with one clear line, and goes on when there is room', async () => {
     const redis = await startTestRedis({ isDurable: false, settings: { maxmemory: '8mb' } });
     const client = connect(redis.address);
     const runId = randomUUID();
@@ -131,7 +131,7 @@ describe('Redis that refuses', () => {
     client.disconnect();
   });
 
-  test('five hundred failing shards with 50 kB of error text leave it small (Q08)', async () => {
+  test('five hundred failing shards with 50 kB of error text leave it small', async () => {
     const redis = await startTestRedis({ isDurable: false, settings: { maxmemory: '8mb' } });
     const client = connect(redis.address);
     const runId = randomUUID();
@@ -149,7 +149,7 @@ describe('Redis that refuses', () => {
     client.disconnect();
   });
 
-  test('every command: the log does not fill, and the consumer neither spins nor gives up (Q13)', async () => {
+  test('every command: the log does not fill, and the consumer neither spins nor gives up', async () => {
     const redis = await startTestRedis({ isDurable: false });
     const client = connect(redis.address);
     const runId = randomUUID();

@@ -43,7 +43,7 @@ export interface OwnRedisOptions {
   onLost?: ((error: AssayError) => void) | undefined;
 }
 
-/** Throws REDIS_UNREACHABLE with its last words when it does not start, REDIS_VERSION when it is too old. */
+/** Throws REDIS_START with its last words when it does not start, REDIS_VERSION when it is too old. */
 export async function startOwnRedis(options: OwnRedisOptions): Promise<RedisServer> {
   const server = new OwnRedis(options);
   try {
@@ -121,7 +121,8 @@ class OwnRedis implements RedisServer {
   }
 
   #describeDeath(): AssayError {
-    return new AssayError('REDIS_UNREACHABLE', { url: this.source, problem: readLastLine(this.#logFile) || 'it does not start' });
+    const problem = readLastLine(this.#logFile) || 'it does not start';
+    return new AssayError('REDIS_START', { program: this.source, problem, log: this.#logFile });
   }
 }
 

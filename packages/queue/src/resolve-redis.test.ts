@@ -10,7 +10,7 @@ import { findRedisProgram, spawnProgram, startTestRedis } from '../../../test/su
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
 import { waitUntil } from '../../../test/support/wait-until.ts';
 import type { RedisServer, SpawnServer } from './own-redis.ts';
-import { type ResolveOptions, resolveRedis } from './resolve-redis.ts';
+import { examineRedis, type ResolveOptions, resolveRedis } from './resolve-redis.ts';
 import { buildShardAttempt } from './shard-queue-conformance.ts';
 import { openQueue } from './testing/open-queue.ts';
 
@@ -82,7 +82,8 @@ describe('a Redis of our own', () => {
       if (error === undefined) process.kill(server.pid() as number, 'SIGKILL');
       return error;
     });
-    expect(found.code).toBe('REDIS_UNREACHABLE');
+    expect(found.code).toBe('REDIS_START');
+    expect(found.remedy).toContain('or set REDIS_URL');
   });
 
   test('sweeps what a killed process left', async () => {
@@ -104,6 +105,14 @@ describe('a Redis of our own', () => {
     expect(log.lines.find(({ level }) => level === 'warn')?.fields).toMatchObject({ problem: expect.stringContaining('cannot load libssl') });
   });
 
+  test('the only program, where it does not start, is named with its last words and its log', async () => {
+    const dir = makeTempDir();
+    writeFileSync(join(dir, 'redis-server'), '#!/bin/sh\necho "cannot load libssl" >&2\nexit 127\n', { mode: 0o755 });
+    const logFile = join(dir, 'redis.log');
+    const error = await resolve({ env: { PATH: dir }, embeddedServer: undefined, logFile }).catch((thrown: AssayError) => thrown);
+    expect(error).toMatchObject({ code: 'REDIS_START', message: expect.stringContaining('cannot load libssl'), remedy: expect.stringContaining(logFile) });
+  });
+
   test('none at all is REDIS_MISSING', async () => {
     expect(await codeOf(resolve({ embeddedServer: undefined }))).toBe('REDIS_MISSING');
   });
@@ -117,9 +126,11 @@ describe('a Redis that is given', () => {
     expect(await given(redis.address.path)).toMatchObject({ address: redis.address, source: 'REDIS_URL' });
   });
 
-  test.each(['allkeys-lru', 'volatile-lru'])('is refused when it evicts keys: %s (Q08)', async (policy) => {
+  test.each(['allkeys-lru', 'volatile-lru'])('is refused when it evicts keys: %s', async (policy) => {
     const redis = await startTestRedis({ isDurable: false, settings: { maxmemory: '8mb', 'maxmemory-policy': policy } });
     await expect(given(redis.address.path)).rejects.toMatchObject({ code: 'REDIS_POLICY', details: { policy } });
+    const facts = await examineRedis({ env: { REDIS_URL: `unix://${redis.address.path}` } });
+    expect(facts).toMatchObject({ problem: expect.stringContaining(policy), remedy: expect.stringContaining('noeviction') });
   });
 
   test('is refused when it is full', async () => {

@@ -1,7 +1,7 @@
 // Finds a Redis: the one that is given, else a server on PATH, else the embedded one. Nothing is downloaded.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { AssayError } from '@assay/domain';
+import { AssayError, toAssayError } from '@assay/domain';
 import { type OwnRedisOptions, type RedisServer, startOwnRedis } from './own-redis.ts';
 import { describeAddress, parseRedisUrl } from './redis-address.ts';
 import { checkRedis } from './redis-check.ts';
@@ -17,7 +17,7 @@ export interface ResolveOptions extends Omit<OwnRedisOptions, 'program'> {
 
 /**
  * Throws REDIS_UNREACHABLE, REDIS_VERSION, REDIS_POLICY or REDIS_FULL for one that is given, REDIS_MISSING when there is none;
- * a program that does not start or is too old is passed over while there is another.
+ * a program that does not start (REDIS_START) or is too old is passed over while there is another.
  */
 export async function resolveRedis({ env, embeddedServer, ...own }: ResolveOptions): Promise<RedisServer> {
   const url = env['REDIS_URL'];
@@ -40,21 +40,29 @@ export interface RedisFacts {
   place: string | null;
   /** Why the given one cannot be used; null where it can. A program is not started to find out. */
   problem: string | null;
+  /** What to do about it. */
+  remedy: string | null;
 }
+
+const NO_PROBLEM = { problem: null, remedy: null } as const;
 
 /** Which Redis a run would use: a given one is asked, as a run would. */
 export async function examineRedis({ env, embeddedServer }: Pick<ResolveOptions, 'env' | 'embeddedServer'>): Promise<RedisFacts> {
   const url = env['REDIS_URL'];
   if (url) return examineGiven(url);
   const [place] = findPrograms(env['PATH'] ?? '', embeddedServer);
-  if (place === undefined) return { source: 'none', place: null, problem: null };
-  return { source: place === embeddedServer ? 'set-up' : 'PATH', place, problem: null };
+  if (place === undefined) return { source: 'none', place: null, ...NO_PROBLEM };
+  return { source: place === embeddedServer ? 'set-up' : 'PATH', place, ...NO_PROBLEM };
 }
 
 async function examineGiven(url: string): Promise<RedisFacts> {
-  const problem = await useGiven(url).then(() => null, (error: Error) => error.message);
-  const place = problem === null ? describeAddress(parseRedisUrl(url)) : null;
-  return { source: 'REDIS_URL', place, problem };
+  try {
+    const { address } = await useGiven(url);
+    return { source: 'REDIS_URL', place: describeAddress(address), ...NO_PROBLEM };
+  } catch (thrown) {
+    const { message, remedy } = toAssayError(thrown);
+    return { source: 'REDIS_URL', place: null, problem: message, remedy };
+  }
 }
 
 async function useGiven(url: string): Promise<RedisServer> {

@@ -130,7 +130,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
     await waitUntil('a lease', () => seen.length === 1);
     await queue.cancel(shards);
     await waitUntil('an empty queue', () => isEmpty(queue));
-    expect({ seen, reason }).toEqual({ seen: ['s0000'], reason: new Error('the shard was canceled') });
+    expect({ seen, reason }).toEqual({ seen: ['s0000'], reason: new Error('the attempt was withdrawn') });
   },
 
   'a closing consumer that drains lets its run finish and acknowledges it': async ({ runId, open }) => {

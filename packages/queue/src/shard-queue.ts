@@ -16,7 +16,7 @@ export interface ConsumeOptions {
   concurrency: number;
   /**
    * Runs one attempt. Called once in this consumer for each attempt, however often it is delivered. Resolving acknowledges
-   * it, so store results first; rejecting gives it up. `signal` aborts when the attempt is canceled, when this consumer closes
+   * it, so store results first; rejecting gives it up. `signal` aborts when the attempt is withdrawn, when this consumer closes
    * without draining, and when another consumer has taken the lease over: then nothing more may be committed.
    */
   run(attempt: ShardAttempt, signal: AbortSignal): Promise<void>;
@@ -47,7 +47,7 @@ export interface ShardQueue {
   /** Nothing more is delivered to any consumer; what runs goes on. Survives a restart of Redis. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Removes the attempts that wait, and aborts those that run in consumers of this object. A canceled attempt stays so. */
+  /** Withdraws attempts: removes those that wait, aborts those that run in consumers of this object. One that was withdrawn stays so. */
   cancel(attempts: readonly AttemptKey[]): Promise<void>;
   /** Deletes every key of this run. Close the consumers first. */
   clear(): Promise<void>;

@@ -13,6 +13,9 @@ const row = (fields: Partial<MetricRow>): MetricRow => ({
   task: 'a', alias: 'a', version: 1, filter: 'none', numFewshot: 0, metric: 'acc', value: 0.5, stderr: 0.05, higherIsBetter: true, group: false, ...fields,
 });
 
+/** All are final: those without an answer were rejected. */
+const cover = (answered: number, requests: number) => ({ requests, final: requests, answered, share: answered / requests });
+
 test('V08: each score stands with its coverage and its share of cut answers, and above 5 % there is a warning', () => {
   const table = renderResultsTable({
     rows: [
@@ -22,7 +25,7 @@ test('V08: each score stands with its coverage and its share of cut answers, and
       row({ task: 'sums', alias: ' - sums', version: 'Yaml', filter: 'strict|match', numFewshot: 5, metric: 'exact_match', value: null, stderr: null, error: 'list index out of range' }),
       row({ task: 'prose', alias: ' - prose', metric: 'perplexity', value: 'NaN', stderr: 'NaN', higherIsBetter: false }),
     ],
-    coverage: { capitals: { final: 40, rendered: 40 }, sums: { final: 38, rendered: 40 }, prose: { final: 3, rendered: 3 } },
+    coverage: { capitals: cover(40, 40), sums: cover(38, 40), prose: cover(3, 3), essays: cover(0, 8) },
     lengthShare: { sums: 0.125, capitals: 0.05 },
   });
   expect(table).toMatchInlineSnapshot(`
@@ -38,7 +41,8 @@ test('V08: each score stands with its coverage and its share of cut answers, and
     |demo  |      1|none  |     0|acc   |↑|0.6123|±|0.0500|        |           |
 
     ! sums: exact_match could not be computed: list index out of range
-    ! sums: 2 of 40 requests have no final result
+    ! sums: 38 of 40 requests have an answer; its score is over the documents that do
+    ! essays: 0 of 8 requests have an answer; it has no score yet
     ! sums: 12.5 % of the answers were cut at their token budget; a larger max_gen_toks may change the score"
   `);
 });

@@ -1,12 +1,12 @@
 // The table of scores: lm_eval's columns, and beside each score how much of the task it covers and how many answers were cut.
-import type { MetricRow } from '@assay/protocol';
+import type { Coverage, MetricRow } from '@assay/protocol';
 import { formatShare } from './format-numbers.ts';
 import { type Column, renderTable } from './text-table.ts';
 
 interface ResultsTableInput {
   rows: readonly MetricRow[];
-  /** Requests with a final result and requests rendered, by task. */
-  coverage: Readonly<Record<string, { final: number; rendered: number }>>;
+  /** By task, as in the manifest. */
+  coverage: Readonly<Record<string, Coverage>>;
   /** Share of generated answers that were stopped by their token budget, by task; tasks that generate nothing are left out. */
   lengthShare: Readonly<Record<string, number>>;
 }
@@ -34,7 +34,7 @@ export function renderResultsTable({ rows, coverage, lengthShare }: ResultsTable
   const render = (row: MetricRow, place: number, all: readonly MetricRow[]) => renderRow(row, all[place - 1], { coverage, lengthShare });
   const parts = [renderTable(COLUMNS, tasks.map(render))];
   if (groups.length > 0) parts.push(renderTable(COLUMNS.map((column, place) => (place === 0 ? { ...column, title: 'Groups' } : column)), groups.map(render)));
-  const notes = [...describeErrors(rows), ...warnOfCoverage(coverage), ...warnOfCutAnswers(lengthShare)];
+  const notes = [...describeErrors(rows), ...warnOfCoverage(coverage, rows), ...warnOfCutAnswers(lengthShare)];
   return [...parts, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n');
 }
 
@@ -71,19 +71,20 @@ function renderStderr(stderr: MetricRow['stderr']): string {
   return typeof stderr === 'number' ? stderr.toFixed(4) : stderr;
 }
 
-function renderCoverage(coverage: { final: number; rendered: number } | undefined): string {
+function renderCoverage(coverage: Coverage | undefined): string {
   if (!coverage) return '';
-  return coverage.rendered === 0 ? 'none' : formatShare(coverage.final / coverage.rendered);
+  return coverage.requests === 0 ? 'none' : formatShare(coverage.share);
 }
 
 function describeErrors(rows: readonly MetricRow[]): string[] {
   return rows.filter(({ error }) => error !== undefined).map(({ task, metric, error }) => `! ${task}: ${metric} could not be computed: ${error}`);
 }
 
-function warnOfCoverage(coverage: ResultsTableInput['coverage']): string[] {
+function warnOfCoverage(coverage: ResultsTableInput['coverage'], rows: readonly MetricRow[]): string[] {
+  const scored = new Set(rows.map(({ task }) => task));
   return Object.entries(coverage)
-    .filter(([, { final, rendered }]) => final < rendered)
-    .map(([task, { final, rendered }]) => `! ${task}: ${rendered - final} of ${rendered} requests have no final result`);
+    .filter(([, { share }]) => share < 1)
+    .map(([task, { answered, requests }]) => `! ${task}: ${answered} of ${requests} requests have an answer; ${scored.has(task) ? 'its score is over the documents that do' : 'it has no score yet'}`);
 }
 
 function warnOfCutAnswers(lengthShare: ResultsTableInput['lengthShare']): string[] {

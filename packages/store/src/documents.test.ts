@@ -20,7 +20,7 @@ const namesUnder = (heading: string) => readRows(heading).flatMap(({ names }) =>
 
 describe('docs/run-directory.md', () => {
   it('lists every file of a run directory and no other', () => {
-    const folders = new Set<string>([RUN_FILES.resultsDir, RUN_FILES.scoresDir, RUN_FILES.rescoresDir, RUN_FILES.logsDir]);
+    const folders = new Set<string>([RUN_FILES.resultsDir, RUN_FILES.scoresDir, RUN_FILES.logsDir]);
     const expected = Object.values(RUN_FILES).filter((file) => file !== RUN_FILES.requestsDir).map((file) => (folders.has(file) ? `${file}/` : file));
     expect(namesUnder('Files').sort()).toEqual(expected.sort());
   });

@@ -46,6 +46,16 @@ describe('the event log', () => {
     expect(attempts).toEqual([1, 2, 3, 4, 5]);
   });
 
+  it('writes and remembers no secret', async () => {
+    const path = join(makeTempDir(), 'events.ndjson');
+    const log = await open(path);
+    await log.beginEpoch(START);
+    await log.append({ type: 'plan_chosen', epoch: 1, rung: 0, plan: { hf_token: 'plain-value', maxNumSeqs: 8 } });
+    await log.append({ type: 'warning', epoch: 1, code: 'X', message: 'refused password=plain-value' });
+    expect(await readFile(path, 'utf8')).not.toContain('plain-value');
+    expect(log.history.warnings).toEqual(foldEvents((await readEvents(path)).events).warnings);
+  });
+
   it('cuts a torn last line at every byte, says so, and goes on behind it', async () => {
     const dir = makeTempDir();
     const log = await open(join(dir, 'whole.ndjson'));

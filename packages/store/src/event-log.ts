@@ -1,8 +1,9 @@
-// events.ndjson, open for appending. An event is in the file when `append` returns and, where the run depends on it, on disk
-// when its promise resolves. A torn last line is cut when the log is opened, so that nothing is ever written behind it.
+// events.ndjson, open for appending, without secrets. An event is in the file when `append` returns and, where the run depends
+// on it, on disk when its promise resolves. A torn last line is cut when the log is opened, so that nothing is ever written behind it.
 import { type FileHandle, open } from 'node:fs/promises';
 import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { redactSecrets } from '@assay/domain';
 import { encodeLine } from '@assay/protocol';
 import { syncFolder } from './atomic-file.ts';
 import { toDiskError } from './disk.ts';
@@ -61,7 +62,7 @@ export class EventLog {
 
   /** Writes at once, in the order of the calls; resolves when the event is as durable as its type demands. */
   async append(event: RunEvent): Promise<void> {
-    const logged = { at: this.#now().toISOString(), ...event } as LoggedEvent;
+    const logged = { at: this.#now().toISOString(), ...redactSecrets(event) } as LoggedEvent;
     loggedEventSchema.parse(logged);
     this.#write(Buffer.from(encodeLine(logged)));
     applyEvent(this.history, logged);

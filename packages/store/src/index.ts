@@ -2,14 +2,15 @@
 export { writeFileAtomic } from './atomic-file.ts';
 export { type CodeVersion, readCodeVersion } from './code-version.ts';
 export { leaseDevices } from './device-lease.ts';
-export { checkSpace, estimateRunBytes, MIN_FREE_BYTES, toDiskError } from './disk.ts';
+export { checkSpace, estimateRunBytes, freeBytes, MIN_FREE_BYTES, toDiskError } from './disk.ts';
 export { EventLog, openEventLog, readEvents } from './event-log.ts';
 export { type AssayEnvironment, explainHomeEntry, HOME_ENTRIES, readEnvironment, resolveHome } from './home.ts';
 export { compareIdentities, digestOf, selectRunSettings } from './identity.ts';
 export { type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts } from './learned-entries.ts';
 export { nameWeights } from './learned-weights.ts';
+export { readIfThere } from './missing-file.ts';
 export { ResultLedger } from './result-ledger.ts';
-export { listAttempts, readResults, readTaskResults, scanAttempt, scanResults } from './result-scan.ts';
+export { listAttempts, readResults, readStoredResults, readTaskResults, scanAttempt, scanResults } from './result-scan.ts';
 export { openResultWriter, ResultWriter } from './result-writer.ts';
 export { findRun, openRunDirectory, type OpenRunDirectory, readRunDirectory, type RunDirectory, writeConfig } from './run-directory.ts';
 export type { EventOf, LoggedEvent, RunEvent } from './run-events.ts';

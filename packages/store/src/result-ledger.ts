@@ -27,7 +27,7 @@ export class ResultLedger {
   /** Final results beyond the first of their request. */
   duplicates = 0;
   finalCount = 0;
-  /** Lines cut short, and bytes that came after their attempt had been taken away. */
+  /** Lines cut short, and bytes beyond the fence of their attempt. */
   tornLines = 0;
   fencedBytes = 0;
   readonly #files: AttemptKey[] = [];

@@ -1,12 +1,13 @@
 // Reads all results of a run into a ledger, and single results back. A torn last line is counted and costs that line only;
 // a line that is broken inside a file is damage, named by file and line.
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AttemptKey, describeDamage, formatAttempt } from '@assay/domain';
-import { type RequestIndex, type Result, resultSchema } from '@assay/protocol';
+import { type AttemptKey, describeDamage, effectiveDeterminism, formatAttempt, type RunConfig } from '@assay/domain';
+import { parseRequestIndex, type RequestIndex, type Result, resultSchema } from '@assay/protocol';
 import { parseLine, scanLines, type ScannedLine } from './line-scan.ts';
 import { readIfThere } from './missing-file.ts';
 import { compareAttempts, ResultLedger, type ResultPlace } from './result-ledger.ts';
+import type { RunDirectory } from './run-directory.ts';
 import type { RunHistory } from './run-history.ts';
 import { buildRunPaths, parseResultsFileName, resultsFileName } from './run-paths.ts';
 
@@ -21,6 +22,17 @@ interface ScanOptions {
   history: Pick<RunHistory, 'fences' | 'finished'>;
   /** For `strict`: an attempt counts whole or not at all. */
   completeShardsOnly?: boolean;
+}
+
+/**
+ * The results of the run as they count in its tier of determinism; undefined where no request has been rendered yet.
+ * Throws RESULTS_DAMAGED or RUN_VERSION.
+ */
+export async function readStoredResults(run: RunDirectory, history: RunHistory): Promise<ResultLedger | undefined> {
+  const file = await readIfThere(readFile(run.paths.index));
+  if (file === undefined) return undefined;
+  const tier = effectiveDeterminism(run.header.settings as Pick<RunConfig, 'determinism' | 'batch_size'>);
+  return scanResults(run.dir, { index: parseRequestIndex(file, run.paths.index), history, completeShardsOnly: tier === 'strict' });
 }
 
 /** Throws RESULTS_DAMAGED. */
@@ -87,7 +99,7 @@ async function* readPlaces(path: string, places: ResultPlace[]): AsyncGenerator<
       const last = range.at(-1) as ResultPlace;
       const data = Buffer.alloc(last.offset + last.length - start);
       const { bytesRead } = await file.read(data, 0, data.length, start);
-      if (bytesRead < data.length) throw describeDamage(path, 0, 'shorter than it was');
+      if (bytesRead < data.length) throw describeDamage(path, undefined, 'shorter than it was');
       for (const { offset, length } of range) yield { bytes: data.subarray(offset - start, offset - start + length), offset, number: 0 };
     }
   } finally {

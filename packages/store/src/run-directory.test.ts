@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
 import { findRun, openRunDirectory, readRunDirectory, writeConfig } from './run-directory.ts';
-import { readRunJson } from './run-json.ts';
+import { readRunJson, writeRunJson } from './run-json.ts';
 import { readIdentity, settleIdentity } from './run-identity.ts';
 import { cleanModelName, type RunRequest } from './run-location.ts';
 
@@ -139,6 +139,20 @@ describe('a run that is read', () => {
     const run = await open(ask(makeTempDir()));
     await writeConfig(run, { model_args: { token: 'hf_abcdefghijklmnopqrstuvwx', dtype: 'float32' }, limit: undefined });
     expect(await readFile(run.paths.config, 'utf8')).toBe('model_args:\n  token: "[redacted]"\n  dtype: float32\n');
+  });
+
+  it('writes no secret into its JSON files, and leaves what must stay to the letter', async () => {
+    const run = await open(ask(makeTempDir()));
+    const template = "{% set token = 'user' %}";
+    await writeRunJson(run.paths.engine, { asked: { hf_token: 'plain-value', dtype: 'float32' }, template }, { verbatim: ['template'] });
+    expect(await readRunJson(run.paths.engine)).toEqual({ asked: { hf_token: '[redacted]', dtype: 'float32' }, template });
+  });
+
+  it('compares a task whose name looks like a secret\'s as any other', async () => {
+    const run = await open(ask(makeTempDir()));
+    await settleIdentity(run, 'semantic', { tasks: { secrets: 'd' } });
+    await settleIdentity(run, 'semantic', { tasks: { secrets: 'd' } });
+    await expect(settleIdentity(run, 'semantic', { tasks: { secrets: 'e' } })).rejects.toMatchObject({ details: { differences: 'tasks.secrets: d → e' } });
   });
 
   it('settles each part of its identity once', async () => {

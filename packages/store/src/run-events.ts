@@ -1,6 +1,6 @@
 // Everything that may be said in events.ndjson: one line an event, appended and never changed. This file, not Redis, says
 // which epoch and attempt comes next. docs/run-directory.md lists the events.
-import { RUN_STATES, SHARD_STATES, WORKER_STATES } from '@assay/domain';
+import { RUN_STATES, type RunState } from '@assay/domain';
 import { failureSchema } from '@assay/protocol';
 import { z } from 'zod';
 
@@ -9,16 +9,12 @@ const seconds = z.number().nonnegative();
 const epoch = z.int().positive();
 const attemptKey = { epoch, shard: z.string(), attempt: z.int().positive() };
 const mapping = z.record(z.string(), z.unknown());
-const state = z.enum([...new Set([...Object.keys(RUN_STATES), ...Object.keys(SHARD_STATES), ...Object.keys(WORKER_STATES)])] as [string, ...string[]]);
+const state = z.enum(Object.keys(RUN_STATES) as [RunState, ...RunState[]]);
 
 /** Fields of each type, beside `at` (written by the log), and whether the event must be on disk before the run goes on. */
 const EVENTS = {
   epoch_started: { durable: true, fields: { epoch, pid: count, version: z.string(), commit: z.union([z.string(), z.null()]), command: z.array(z.string()) } },
-  /** `subject` names the shard or the worker; the run has none. */
-  state_changed: {
-    durable: false,
-    fields: { epoch, machine: z.enum(['run', 'shard', 'worker']), subject: z.string().optional(), from: state, to: state, reason: z.string().optional() },
-  },
+  state_changed: { durable: false, fields: { epoch, machine: z.literal('run'), from: state, to: state, reason: z.string().optional() } },
   rendered: { durable: false, fields: { epoch, requests: count, tokens: count, digest: z.string(), seconds } },
   order_written: { durable: true, fields: { epoch, file: z.string(), rule: z.string(), digest: z.string(), rows: count, shards: count } },
   plan_chosen: { durable: false, fields: { epoch, rung: count, plan: mapping } },
@@ -27,7 +23,7 @@ const EVENTS = {
     fields: { epoch, rung: count, worker: z.string(), verdict: z.enum(['fits', 'oom', 'failed']), seconds, peakBytes: count, predictedBytes: count.optional() },
   },
   /** `shard` where it happened in mid-run: its later results came from a smaller plan. */
-  rung_taken: { durable: true, fields: { epoch, from: count, to: count, why: z.string(), shard: z.string().optional(), change: z.string().optional() } },
+  rung_taken: { durable: true, fields: { epoch, from: count, to: count, why: z.string(), shard: z.string().optional() } },
   worker_started: { durable: false, fields: { epoch, worker: z.string(), role: z.enum(['engine', 'harness', 'redis']), pid: count } },
   worker_ended: {
     durable: false,
@@ -37,7 +33,7 @@ const EVENTS = {
     },
   },
   shard_started: { durable: true, fields: { ...attemptKey, worker: z.string(), begin: count, end: count } },
-  /** The attempt was taken away: only the first `bytes` of its results file count. */
+  /** The attempt failed or was withdrawn: only the first `bytes` of its results file count. */
   shard_fenced: { durable: true, fields: { ...attemptKey, bytes: count, reason: z.string() } },
   shard_done: {
     durable: true,
@@ -55,7 +51,7 @@ const EVENTS = {
   request_phase: { durable: true, fields: { epoch, firstStepAt: seconds, lastResultAt: seconds } },
   /** Wall time in which no engine worker was computing, and why. */
   idle: { durable: false, fields: { epoch, cause: z.string(), seconds } },
-  warning: { durable: false, fields: { epoch: count, code: z.string(), message: z.string(), details: mapping.optional() } },
+  warning: { durable: false, fields: { epoch: count, code: z.string(), message: z.string() } },
   waived: { durable: true, fields: { epoch, what: z.string(), details: mapping.optional() } },
   interrupted: { durable: true, fields: { epoch, reason: z.string() } },
   failed: { durable: true, fields: { epoch, code: z.string(), message: z.string() } },

@@ -34,5 +34,5 @@ export async function readRunHeader(dir: string): Promise<RunHeader | undefined>
 }
 
 export async function writeRunHeader(dir: string, header: RunHeader): Promise<void> {
-  await writeRunJson(buildRunPaths(dir).header, header);
+  await writeRunJson(buildRunPaths(dir).header, header, { verbatim: ['model'] });
 }

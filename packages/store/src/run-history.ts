@@ -50,7 +50,7 @@ export function sumRequestPhases(history: RunHistory): number {
 
 const APPLY: { [Type in LoggedEvent['type']]?: (history: RunHistory, event: EventOf<Type>) => void } = {
   epoch_started: (history, { epoch }) => { history.epoch = Math.max(history.epoch, epoch); },
-  state_changed: (history, { machine, to }) => { if (machine === 'run') history.state = to; },
+  state_changed: (history, { to }) => { history.state = to; },
   shard_started: (history, { epoch, shard, attempt }) => { raise(history.attempts, `${epoch}-${shard}`, attempt); },
   shard_fenced: (history, event) => { lower(history.fences, formatAttempt(event), event.bytes); },
   shard_done: (history, event) => { history.finished.add(formatAttempt(event)); history.shards.push(event); },

@@ -11,6 +11,9 @@ interface RunIdentity {
   numeric?: JsonObject;
 }
 
+/** Digests and names by task, of which one may look like a secret's: who composes a part leaves secrets out. */
+const PARTS = ['semantic', 'weights', 'numeric'] as const satisfies readonly (keyof RunIdentity)[];
+
 export async function readIdentity(run: RunDirectory): Promise<RunIdentity> {
   return ((await readRunJson(run.paths.identity)) ?? {}) as RunIdentity;
 }
@@ -19,7 +22,7 @@ export async function readIdentity(run: RunDirectory): Promise<RunIdentity> {
 export async function settleIdentity(run: RunDirectory, part: keyof RunIdentity, now: JsonObject): Promise<void> {
   const stored = await readIdentity(run);
   const was = stored[part];
-  if (was === undefined) return writeRunJson(run.paths.identity, { ...stored, [part]: now });
+  if (was === undefined) return writeRunJson(run.paths.identity, { ...stored, [part]: now }, { verbatim: PARTS });
   const differences = compareIdentities(was, JSON.parse(JSON.stringify(now)));
   if (differences.length > 0) {
     throw new AssayError('RUN_DIFFERS', { dir: run.dir, differences: formatDifferences(differences) });

@@ -1,11 +1,14 @@
-// The run's JSON files: written whole, for people to read as well, and read back.
+// The run's JSON files: written whole and without secrets, for people to read as well, and read back.
 import { readFile } from 'node:fs/promises';
-import { describeDamage } from '@assay/domain';
+import { describeDamage, redactSecrets } from '@assay/domain';
 import { writeFileAtomic } from './atomic-file.ts';
 import { readIfThere } from './missing-file.ts';
 
-export async function writeRunJson(path: string, value: unknown): Promise<void> {
-  await writeFileAtomic(path, `${JSON.stringify(value, null, 2)}\n`);
+/** `verbatim`: first-level keys that hold no secret and must stay to the letter, since they are compared or have a digest. */
+export async function writeRunJson(path: string, value: object, { verbatim = [] }: { verbatim?: readonly string[] } = {}): Promise<void> {
+  const plain = JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
+  const kept = verbatim.filter((key) => Object.hasOwn(plain, key)).map((key) => [key, plain[key]] as const);
+  await writeFileAtomic(path, `${JSON.stringify({ ...redactSecrets(plain), ...Object.fromEntries(kept) }, null, 2)}\n`);
 }
 
 /** Reads one of the run's JSON files; undefined where that stage has not been reached. */

@@ -21,7 +21,6 @@ export const RUN_FILES = {
   documents: 'requests/docs.ndjson',
   resultsDir: 'results',
   scoresDir: 'scores',
-  rescoresDir: 'rescores',
   logsDir: 'logs',
   log: 'logs/run.ndjson',
 } as const;

@@ -1,6 +1,6 @@
 // The closed list of metrics. Labels take values from closed lists too, so the number of time series is the same for every
 // run: ids of runs, shards and samples belong into logs. docs/metrics.md is tested against this table in both directions.
-import { OUTCOME_NAMES, REQUEST_KINDS, RUN_STATES, type RunState, SHARD_STATES, type ShardState, WORKER_STATES, type WorkerState } from '@assay/domain';
+import { ATTEMPT_OUTCOMES, OUTCOME_NAMES, REQUEST_KINDS, RUN_STATES, type RunState, SHARD_STATES, type ShardState, WORKER_STATES, type WorkerState } from '@assay/domain';
 
 const RUN_STATE_NAMES = Object.keys(RUN_STATES) as RunState[];
 const SHARD_STATE_NAMES = Object.keys(SHARD_STATES) as ShardState[];
@@ -48,7 +48,7 @@ export const METRICS = define({
 
   assay_shards: { type: 'gauge', help: 'Shards of this start by state.', labels: { state: SHARD_STATE_NAMES } },
   assay_shard_oldest_age_seconds: { type: 'gauge', help: 'Age of the oldest attempt that is leased or running; 0 without one.' },
-  assay_shard_attempts_total: { type: 'counter', help: 'Attempts at shards by how they ended.', labels: { outcome: ['done', 'failed', 'fenced', 'canceled'] } },
+  assay_shard_attempts_total: { type: 'counter', help: 'Attempts at shards by how they ended.', labels: { outcome: ATTEMPT_OUTCOMES } },
   assay_shard_duration_seconds: {
     type: 'histogram',
     help: 'Time from the start of an attempt to its last result.',

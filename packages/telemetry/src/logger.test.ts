@@ -43,8 +43,8 @@ describe('the logger', () => {
   it('leaves one wide line for a shard\'s attempt, as a warning where it failed', () => {
     const { logger, read } = openLog();
     const line = {
-      epoch: 1, shard: 's0003', attempt: 2, worker: 'engine-0', requests: 8, results: 8, promptTokens: 80, cachedTokens: 8, newTokens: 16, steps: 4,
-      peakBytes: 1e9, batchMedian: 7, batchMax: 8, seconds: { wait: 0.1, engine: 2, commit: 0.2 },
+      epoch: 1, shard: 's0003', attempt: 2, worker: 'engine-0', requests: 8, results: 8,
+      seconds: { wait: 0.1, engine: 2, commit: 0.2 }, engine: { promptTokens: 80, cachedTokens: 8, newTokens: 16, steps: 4, peakBytes: 1e9, batch: { median: 7, max: 8 } },
     };
     logShardAttempt(logger, { ...line, outcome: 'done' });
     logShardAttempt(logger, { ...line, outcome: 'failed', failure: { class: 'oom', message: 'no memory' } });

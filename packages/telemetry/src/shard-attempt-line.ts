@@ -1,5 +1,6 @@
 // The one wide line that a shard's attempt leaves in the log: everything a question about it may need, in one record.
-import type { FailureClass } from '@assay/protocol';
+import type { AttemptOutcome } from '@assay/domain';
+import type { FailureClass, ShardDone } from '@assay/protocol';
 import type { Logger } from './logger.ts';
 
 interface ShardAttemptLine {
@@ -7,18 +8,13 @@ interface ShardAttemptLine {
   shard: string;
   attempt: number;
   worker: string;
-  outcome: 'done' | 'failed' | 'fenced' | 'canceled';
+  outcome: AttemptOutcome;
   requests: number;
   results: number;
-  promptTokens: number;
-  cachedTokens: number;
-  newTokens: number;
-  steps: number;
-  peakBytes: number;
-  batchMedian: number;
-  batchMax: number;
-  /** In the queue, in the engine, and from the last result to the acknowledgement. */
-  seconds: { wait: number; engine: number; commit: number };
+  /** From its lease to its start in an engine, from there to the engine's last word, and from that until its results count. */
+  seconds: { wait: number; engine: number; commit?: number };
+  /** What the engine counted, where the attempt is done. */
+  engine?: Pick<ShardDone, 'promptTokens' | 'cachedTokens' | 'newTokens' | 'steps' | 'batch' | 'peakBytes'>;
   failure?: { class: FailureClass; message: string };
 }
 

@@ -9,7 +9,7 @@ import { waitUntil } from '../../../test/support/wait-until.ts';
 
 const PARENT = fileURLToPath(new URL('./testing/parent.ts', import.meta.url));
 
-test.each(['SIGKILL', 'SIGTERM'] as const)('a parent that gets %s leaves no worker and no server behind (Q11)', async (signal) => {
+test.each(['SIGKILL', 'SIGTERM'] as const)('a parent that gets %s leaves no worker and no server behind', async (signal) => {
   const mark = `ASSAY_TEST_MARK=${randomUUID()}`;
   const [key, value] = mark.split('=') as [string, string];
   const parent = spawn(process.execPath, [PARENT, python, makeTempDir()], { env: { ...process.env, [key]: value }, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -67,7 +67,7 @@ describe('a worker that does not start', () => {
 });
 
 describe('a worker that ends while it works', () => {
-  test('keeps what it did, and shows the first error since it last did well (V04)', async () => {
+  test('keeps what it did, and shows the first error since it last did well', async () => {
     const { worker, events, moves } = startTestWorker('crash_with_reason');
     await worker.request(LOAD);
     const failure = await failureOf(worker.request(buildShard(0, 3)));
@@ -115,7 +115,7 @@ describe('what a worker says', () => {
     expect(states(moves)).toEqual(['waiting', 'loading', 'waiting', 'busy', 'waiting']);
   });
 
-  test('a canceled shard is withdrawn, and the worker is free again', async () => {
+  test('an attempt that is canceled is withdrawn, and the worker is free again', async () => {
     const { worker } = startTestWorker('swallows');
     await worker.hello;
     const reply = failureOf(worker.request(buildShard(0, 1)));

@@ -4,8 +4,6 @@ import type { WorkerHandle } from './worker-handle.ts';
 interface WatchOptions {
   /** Longest time without progress while it loads or works; the configuration's stall_timeout. */
   stallTimeoutMs: number;
-  /** Longest time a load may take in all, however much it advances; no limit when absent. */
-  loadTimeoutMs?: number;
   onStalled?: (reason: string) => void;
   now?: () => number;
   /** Calls back after a time; returns what cancels it. */
@@ -18,14 +16,12 @@ type Watched = Pick<WorkerHandle, 'state' | 'lastProgressAtMs' | 'kill' | 'exite
 export function watchProgress(worker: Watched, options: WatchOptions): () => void {
   const { now = Date.now, setTimer = setRealTimer } = options;
   const periodMs = Math.max(10, Math.min(1_000, options.stallTimeoutMs / 5));
-  let loadingSinceMs: number | undefined;
   let cancel = setTimer(check, periodMs);
   let isOver = false;
 
   function check(): void {
     if (isOver) return;
-    loadingSinceMs = worker.state === 'loading' ? (loadingSinceMs ?? now()) : undefined;
-    const reason = findReason(worker, options, { nowMs: now(), loadingSinceMs });
+    const reason = findReason(worker, options.stallTimeoutMs, now());
     if (reason === undefined) {
       cancel = setTimer(check, periodMs);
       return;
@@ -43,19 +39,9 @@ export function watchProgress(worker: Watched, options: WatchOptions): () => voi
   return stop;
 }
 
-function findReason(
-  worker: Watched,
-  { stallTimeoutMs, loadTimeoutMs }: WatchOptions,
-  { nowMs, loadingSinceMs }: { nowMs: number; loadingSinceMs: number | undefined },
-): string | undefined {
-  if (worker.state !== 'loading' && worker.state !== 'busy') return undefined;
-  if (nowMs - worker.lastProgressAtMs > stallTimeoutMs) {
-    return `no progress for ${stallTimeoutMs / 1000} s while ${worker.state} (stall_timeout)`;
-  }
-  if (loadTimeoutMs !== undefined && loadingSinceMs !== undefined && nowMs - loadingSinceMs > loadTimeoutMs) {
-    return `loading took longer than ${loadTimeoutMs / 1000} s`;
-  }
-  return undefined;
+function findReason({ state, lastProgressAtMs }: Watched, stallTimeoutMs: number, nowMs: number): string | undefined {
+  const isAtWork = state === 'loading' || state === 'busy';
+  return isAtWork && nowMs - lastProgressAtMs > stallTimeoutMs ? `no progress for ${stallTimeoutMs / 1000} s while ${state} (stall_timeout)` : undefined;
 }
 
 function setRealTimer(callback: () => void, delayMs: number): () => void {

@@ -51,7 +51,7 @@ export interface WorkerHandle {
   readonly hello: Promise<Hello>;
   /** Resolves once the process and everything in its group is gone and every event it wrote was handled. Never rejects. */
   readonly exited: Promise<ExitInfo>;
-  /** Sent after `hello`, in order. Rejects with WorkerFailure when the worker refuses, ends, or the shard is canceled. */
+  /** Sent after `hello`, in order. Rejects with WorkerFailure when the worker refuses, ends, or the attempt is withdrawn. */
   request<Type extends AnsweredType>(command: CommandBody<Type>): Promise<ReplyTo<Type>>;
   /** Sends a command that has no reply. `cancel` also withdraws the request of that shard attempt. */
   send(command: SilentCommand): void;

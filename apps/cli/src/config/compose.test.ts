@@ -21,14 +21,14 @@ function refuse(text: string, values?: GivenFlags['values']): AssayError {
   throw new Error('it was accepted');
 }
 
-test('C08: a value of the file holds unless a flag is given, and 0 is given', () => {
+test('a value of the file holds unless a flag is given, and 0 is given', () => {
   const file = `${BASE}num_fewshot: 5\n`;
   expect(compose(file).config.num_fewshot).toBe(5);
   expect(compose(file, { num_fewshot: 0 }).config.num_fewshot).toBe(0);
   expect(compose(file, { num_fewshot: 3 }).config.num_fewshot).toBe(3);
 });
 
-test('C08: every value says where it came from', () => {
+test('every value says where it came from', () => {
   const { provenance } = compose(`${BASE}num_fewshot: 5\nlimit: 3\n`, { limit: 7 });
   expect(provenance).toMatchObject({ num_fewshot: 'run.yaml:3:1', limit: '--limit', probe: 'default', run_timeout: 'not set', tasks: 'run.yaml:2:1' });
   expect(Object.keys(provenance)).toEqual(listConfigKeys().map(({ key }) => key));
@@ -43,7 +43,7 @@ test.each([
   ['memory: 5GiB', 'memory', 'It belongs under limits.'],
   ['num-fewshot: 5', 'num-fewshot', 'Write num_fewshot: keys of a file have underscores.'],
   ['taks: [b]', 'taks', 'Did you mean tasks'],
-])('C01: the key in %s is refused with the nearest or its level', (line, key, advice) => {
+])('the key in %s is refused with the nearest or its level', (line, key, advice) => {
   const error = refuse(`${BASE}${line}\n`);
   expect(error.code).toBe('CONFIG_UNKNOWN_KEY');
   expect(error.message).toBe(`run.yaml:3:1: unknown key "${key}"`);
@@ -56,7 +56,7 @@ test.each([
   ['gen_kwargs: {num_fewshot: 5}', 'run.yaml:3:14: unknown key "gen_kwargs.num_fewshot"', 'at the top'],
   ['gen_kwargs:\n  stop: ["a"]', 'run.yaml:4:3: unknown key "gen_kwargs.stop"', 'until'],
   ['gen_kwargs: {dtype: x}', 'run.yaml:3:14: unknown key "gen_kwargs.dtype"', 'It belongs under model_args.'],
-])('C01: inside a mapping, %s is refused', (text, message, advice) => {
+])('inside a mapping, %s is refused', (text, message, advice) => {
   const error = refuse(`${BASE}${text}\n`);
   expect(error.message).toBe(message);
   expect(error.remedy).toContain(advice);
@@ -64,7 +64,7 @@ test.each([
 
 const booleanKeys = listConfigKeys().filter(({ form }) => form === 'true or false').map(({ key }) => key);
 
-test.each(booleanKeys)('C07: %s takes yes, no, on and off, and never a quoted word', (key) => {
+test.each(booleanKeys)('%s takes yes, no, on and off, and never a quoted word', (key) => {
   const read = (word: string) => (compose(`${BASE}apply_chat_template: true\npredict_only: false\n`.replace(`${key}: false\n`, '') + `${key}: ${word}\n`).config as Record<string, unknown>)[key];
   expect(['true', 'yes', 'on', 'false', 'no', 'off'].map(read)).toEqual([true, true, true, false, false, false]);
   for (const word of ['"false"', '"true"', '0', '"no"', '[]']) expect(refuse(`${BASE}${key}: ${word}\n`).code, word).toBe('CONFIG_VALUE');
@@ -79,7 +79,7 @@ test.each([
   ['limit: 1.0', 'run.yaml:3:8: limit: 1.0 can mean one document or all of them: write 1 for one, or no limit for all'],
   ['limit: 0', 'run.yaml:3:8: limit: expected a number above 0, found 0'],
   ['seed: [1, 2]', 'run.yaml:3:7: seed: expected one number, or four: python,numpy,torch,fewshot; found 2'],
-  ['scoring: fast', 'run.yaml:3:10: scoring: fast is not built yet: use exact'],
+  ['scoring: fast', 'run.yaml:3:10: scoring: fast is not in this version: use exact'],
   ['samples: {a: [0]}\nlimit: 3', 'run.yaml:3:10: samples: samples and limit exclude each other'],
   ['output_path: out.json', 'run.yaml:3:14: output_path: expected a folder: a run writes more than one file'],
 ])('%s is refused with its place', (text, message) => {

@@ -10,7 +10,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const parse = (text: string) => parseConfigText(text, 'c.yaml');
 
-test('C02: a key given twice is an error with both lines, at any depth, in YAML and in JSON', () => {
+test('a key given twice is an error with both lines, at any depth, in YAML and in JSON', () => {
   expect(() => parse('a: 1\nb: 2\na: 3\n')).toThrow('c.yaml:3:1: "a" is given twice: on line 1 and on line 3');
   expect(() => parse('m:\n  x: 1\n  y: 2\n  x: 3\n')).toThrow('c.yaml:4:3: "x" is given twice: on line 2 and on line 4');
   expect(() => parse('{"a":1,"a":2}')).toThrow('c.yaml:1:8: "a" is given twice');

@@ -16,8 +16,8 @@ type Rule = (config: RunConfig, origins: Origins) => string | undefined;
 /** Pairs of key and check; a check returns what is wrong. */
 const RULES: readonly (readonly [keyof RunConfig, Rule])[] = [
   ...(['model_args', 'gen_kwargs', 'metadata'] as const).map((key) => [key, (config: RunConfig) => findUnwritable(config[key])] as const),
-  ['scoring', (config) => (config.scoring === 'fast' ? 'fast is not built yet: use exact' : undefined)],
-  ['limits', (config) => (config.limits.kind === 'cgroup' ? 'control groups are not set up by this version: use kind address_space' : undefined)],
+  ['scoring', (config) => (config.scoring === 'fast' ? 'fast is not in this version: use exact' : undefined)],
+  ['limits', (config) => (config.limits.kind === 'cgroup' ? 'cgroup is not in this version: use kind address_space' : undefined)],
   ['samples', (config) => (config.samples && config.limit !== undefined ? 'samples and limit exclude each other' : undefined)],
   ['fewshot_as_multiturn', (config) => (config.fewshot_as_multiturn === true && config.apply_chat_template === false ? 'needs apply_chat_template' : undefined)],
   ['model_args', (config) => (config.model === 'vllm' && typeof config.model_args.pretrained !== 'string' ? 'pretrained is missing, or not a text: the folder or hub id of the model' : undefined)],

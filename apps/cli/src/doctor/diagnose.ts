@@ -1,19 +1,24 @@
 // From facts to findings: what is wrong with this machine and what to do about it. A pure table of checks.
-import { formatBytes, GIB } from '@assay/domain';
+import { ERRORS, formatBytes, GIB } from '@assay/domain';
 import { NEEDED_PACKAGES, type PythonFacts, type RedisFacts } from '@assay/pipeline';
 import { MIN_FREE_BYTES } from '@assay/store';
 import type { MachineFacts } from './probe-machine.ts';
+
+/** What a check found wrong, in the words of its error. */
+export interface Trouble {
+  problem: string;
+  remedy: string;
+}
 
 export interface DoctorFacts {
   home: string;
   machine: MachineFacts;
   /** Path of the interpreter; undefined where no set-up has run. */
   pythonPath: string | undefined;
-  /** A text says why it cannot be used. */
-  python: PythonFacts | string | undefined;
+  python: PythonFacts | Trouble | undefined;
   redis: RedisFacts;
-  /** undefined: no demo model; null: there and usable; else what is wrong with it. */
-  demoModelProblem: string | null | undefined;
+  /** undefined: no demo model; null: there and usable. */
+  demoModel: Trouble | null | undefined;
 }
 
 export interface Finding {
@@ -46,29 +51,30 @@ function checkNode({ machine }: DoctorFacts): Finding {
 }
 
 function checkPython({ pythonPath, python }: DoctorFacts): Finding {
-  if (python === undefined) return problem('python', 'no environment has been set up', `${SETUP.slice(0, -1)}, or set ASSAY_PYTHON.`);
-  if (typeof python === 'string') return problem('python', python, SETUP);
+  if (python === undefined) return problem('python', 'no environment has been set up', ERRORS.PYTHON_MISSING.remedy);
+  if ('problem' in python) return problem('python', python.problem, python.remedy);
   if (!python.version.startsWith(TESTED_PYTHON)) return warning('python', `${python.version} is untested (${pythonPath})`, 'Use Python 3.11.');
   return ok('python', `${python.version} (${pythonPath})`);
 }
 
 function checkPackages({ python }: DoctorFacts): Finding[] {
-  if (python === undefined || typeof python === 'string') return [];
+  if (python === undefined || 'problem' in python) return [];
   return NEEDED_PACKAGES.map((names) => {
     const found = names.find((name) => python.packages[name] !== undefined);
-    return found === undefined ? problem(names.join(' or '), 'is not installed', SETUP) : ok(found, python.packages[found] as string);
+    return found === undefined ? problem(names.join(' or '), 'is not installed', ERRORS.PYTHON_MISSING.remedy) : ok(found, python.packages[found] as string);
   });
 }
 
 function checkRedis({ redis }: DoctorFacts): Finding {
-  if (redis.source === 'none') return problem('redis', 'no server found', `Set REDIS_URL, install redis-server or valkey-server, or: ${SETUP}`);
-  if (redis.problem !== null) return problem('redis', redis.problem, 'Check REDIS_URL; without it a run starts its own server.');
+  if (redis.source === 'none') return problem('redis', 'no server found', ERRORS.REDIS_MISSING.remedy);
+  if (redis.problem !== null) return problem('redis', redis.problem, redis.remedy ?? ERRORS.REDIS_UNREACHABLE.remedy);
   return ok('redis', `${redis.place} (${redis.source})`);
 }
 
-function checkDemoModel({ demoModelProblem: wrong }: DoctorFacts): Finding {
-  if (wrong === undefined) return warning('demo model', 'not there', `Needed by \`npm run demo\` only. ${SETUP}`);
-  return wrong === null ? ok('demo model', 'complete') : warning('demo model', wrong, SETUP);
+function checkDemoModel({ demoModel }: DoctorFacts): Finding {
+  if (demoModel === undefined) return warning('demo model', 'not there', `Needed by \`npm run demo\` only. ${SETUP}`);
+  // Its files are the set-up's, which makes them again: a hub's remedies do not fit.
+  return demoModel === null ? ok('demo model', 'complete') : warning('demo model', demoModel.problem, SETUP);
 }
 
 function checkDisk({ machine, home }: DoctorFacts): Finding {

@@ -3,7 +3,7 @@ import { AssayError } from '@assay/domain';
 import { checkModel, examinePython, examineRedis, type PythonFacts, type RedisFacts } from '@assay/pipeline';
 import { type AssayEnvironment, readCodeVersion, readEnvironment, resolveHome } from '@assay/store';
 import type { Surroundings } from '../surroundings.ts';
-import { diagnose, type Finding } from './diagnose.ts';
+import { diagnose, type Finding, type Trouble } from './diagnose.ts';
 import { type HomeEntry, measureHome } from './measure-home.ts';
 import { type MachineFacts, probeMachine } from './probe-machine.ts';
 
@@ -25,15 +25,15 @@ export interface DoctorReport {
 export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): Promise<DoctorReport> {
   const home = resolveHome(env);
   const environment = readEnvironment(home, env);
-  const [machine, python, redis, demoModelProblem, homeEntries, code] = await Promise.all([
+  const [machine, python, redis, demoModel, homeEntries, code] = await Promise.all([
     probeMachine(home, env),
-    environment && orProblem(examinePython(environment.python, env)),
+    environment && orTrouble(examinePython(environment.python, env)),
     examineRedis({ env, embeddedServer: environment?.redisServer }),
     examineDemoModel(environment, { env, cwd }),
     measureHome(home),
     readCodeVersion(),
   ]);
-  const findings = diagnose({ home, machine, pythonPath: environment?.python, python, redis, demoModelProblem });
+  const findings = diagnose({ home, machine, pythonPath: environment?.python, python, redis, demoModel });
   return {
     usable: findings.every(({ level }) => level !== 'problem'),
     version: code.version,
@@ -42,21 +42,21 @@ export async function examine({ env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): 
     demoModel: environment?.demoModel ?? null,
     redis,
     machine,
-    versions: python === undefined || typeof python === 'string' ? {} : { python: python.version, ...python.packages },
+    versions: python === undefined || 'problem' in python ? {} : { python: python.version, ...python.packages },
     findings,
     homeEntries,
   };
 }
 
-async function examineDemoModel(environment: AssayEnvironment | undefined, { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): Promise<string | null | undefined> {
+async function examineDemoModel(environment: AssayEnvironment | undefined, { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): Promise<Trouble | null | undefined> {
   if (environment?.demoModel === undefined) return undefined;
-  return orProblem(checkModel({ modelArgs: { pretrained: environment.demoModel }, env, cwd }).then(() => null));
+  return orTrouble(checkModel({ modelArgs: { pretrained: environment.demoModel }, env, cwd }).then(() => null));
 }
 
-/** What a check finds wrong, as a text among its facts. */
-async function orProblem<Facts extends PythonFacts | null>(check: Promise<Facts>): Promise<Facts | string> {
+/** What a check finds wrong is a fact like others. */
+async function orTrouble<Facts extends PythonFacts | null>(check: Promise<Facts>): Promise<Facts | Trouble> {
   return check.catch((thrown: unknown) => {
-    if (thrown instanceof AssayError) return thrown.message;
+    if (thrown instanceof AssayError) return { problem: thrown.message, remedy: thrown.remedy };
     throw thrown;
   });
 }

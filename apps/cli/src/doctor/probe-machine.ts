@@ -1,8 +1,7 @@
 // What this machine has: processors, memory, devices, disk. Facts only; diagnose.ts says what they mean.
-import { statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { dirname } from 'node:path';
 import { readNodeFacts } from '@assay/pipeline';
+import { freeBytes } from '@assay/store';
 
 export interface MachineFacts {
   node: string;
@@ -20,7 +19,7 @@ export async function probeMachine(home: string, env: Record<string, string | un
     platform: `${process.platform}-${process.arch}`,
     cpus: { count: availableParallelism(), model: cpus()[0]?.model.trim() ?? 'unknown' },
     memoryBytes: usableMemory(),
-    diskFreeBytes: await freeBytesNear(home),
+    diskFreeBytes: await freeBytes(home).catch(() => 0),
     gpus: gpus.map(({ name, memoryBytes }) => ({ name, memoryBytes })),
   };
 }
@@ -29,10 +28,4 @@ export async function probeMachine(home: string, env: Record<string, string | un
 function usableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 && limit < totalmem() ? limit : totalmem();
-}
-
-async function freeBytesNear(path: string): Promise<number> {
-  const stats = await statfs(path).catch(() => undefined);
-  if (stats) return stats.bavail * stats.bsize;
-  return dirname(path) === path ? 0 : freeBytesNear(dirname(path));
 }

@@ -1,5 +1,5 @@
 // Plans a run without a device and writes the plan, what else was weighed, the requests it is for, and where every setting came from.
-import { EXIT_CODES } from '@assay/domain';
+import { EXIT_CODES, redactSecrets } from '@assay/domain';
 import { type Candidate, describeDevices, type NodeFacts, type PlanChoice, planEvaluation, type PlanReport } from '@assay/pipeline';
 import { renderCandidates, renderPlan, renderTable } from '@assay/reports';
 import type { Composed } from '../config/compose.ts';
@@ -23,7 +23,7 @@ export async function planAndReport(composed: Composed, { json, explain, node }:
     const report = await startEvaluation(composed, around, { outcome: 'plan', work });
     const candidates = weighed.choice?.candidates ?? [];
     around.stdout.write(json
-      ? `${JSON.stringify({ config, provenance, ...report, candidates: candidates.map(describeCandidate) }, null, 2)}\n`
+      ? `${JSON.stringify({ config: redactSecrets(config), provenance, ...report, candidates: candidates.map(describeCandidate) }, null, 2)}\n`
       : `\n${[renderTasks(report), renderPlan(report.plan), ...(explain ? [explainCandidates(candidates, report.node)] : []), renderSettings(config, provenance, { all: explain })].join('\n\n')}\n`);
     return EXIT_CODES.done;
   } catch (thrown) {

@@ -8,16 +8,14 @@ import { startEvaluation } from './start.ts';
 
 export async function runAndReport(composed: Composed, options: { json?: boolean }, around: Surroundings): Promise<number> {
   const summary = await startEvaluation(composed, around, { outcome: 'scores', work: runEvaluation });
-  around.stdout.write(options.json ? `${JSON.stringify(summary, null, 2)}\n` : `\n${renderResultsTable({ ...summary, coverage: countCoverage(summary) })}\n`);
+  around.stdout.write(options.json ? `${JSON.stringify(summary, null, 2)}\n` : `\n${renderResultsTable(summary)}\n`);
   around.stderr.write(renderEnd(summary));
   return summary.exitCode;
 }
 
-const countCoverage = ({ coverage }: RunSummary) => Object.fromEntries(Object.entries(coverage).map(([task, { final, requests }]) => [task, { final, rendered: requests }]));
-
 function renderEnd({ idle, runDir, state, exitCode }: RunSummary): string {
   const lines = [renderIdle(idle), `run     ${runDir}`];
   if (state === 'incomplete') lines.push('assay: incomplete: some requests have no final result, so there is no headline score', 'The same command runs them again; --waive_coverage scores without them.');
-  else if (exitCode === EXIT_CODES.incomplete) lines.push('assay: complete, but with errors or waivers: see the notes below the table');
+  else if (exitCode === EXIT_CODES.incomplete) lines.push('assay: complete, but some requests have no answer or some metrics no value: see the lines with ! below the scores');
   return `\n${lines.join('\n')}\n`;
 }

@@ -58,7 +58,7 @@ test.each([
 
 const switches = FLAGS.filter(({ rule, status, key }) => rule === 'boolean' && status !== 'refused' && key !== undefined).map(({ flag }) => flag);
 
-test.each(switches)('C07: --%s is on when given, off when told so, and no choice when absent', (flag) => {
+test.each(switches)('--%s is on when given, off when told so, and no choice when absent', (flag) => {
   const valueOf = (...argv: string[]) => (read(...argv).values as Record<string, unknown>)[flag];
   expect([valueOf(`--${flag}`), valueOf(`--${flag}`, 'true'), valueOf(`--${flag}=false`), valueOf(`--${flag}`, 'no'), valueOf()]).toEqual([true, true, false, false, undefined]);
   expect(() => read(`--${flag}=flase`)).toThrow('expected true or false');

@@ -2,6 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LineSplitter } from '@assay/protocol';
+import { readIfThere } from '@assay/store';
 
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 10;
@@ -20,7 +21,7 @@ export async function* tailFile(path: string, { lines, isOver, pollMs = 250 }: T
   for (;;) {
     // Asked first: what was written before the run ended is then read below.
     const isLast = isOver === undefined || await isOver();
-    const file = await openIfThere(path);
+    const file = await readIfThere(open(path, 'r'));
     if (file) {
       try {
         offset ??= await findTail(file, lines);
@@ -36,13 +37,6 @@ export async function* tailFile(path: string, { lines, isOver, pollMs = 250 }: T
     await sleep(pollMs);
   }
   if (splitter.rest() !== '') yield splitter.rest();
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  return open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
 }
 
 async function readChunk(file: FileHandle, offset: number): Promise<Buffer> {

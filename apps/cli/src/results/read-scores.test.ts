@@ -12,6 +12,8 @@ const RESULTS = {
   },
   groups: { all: {} }, versions: { first: 2 }, 'n-shot': { first: 3 }, higher_is_better: { first: { acc: true } },
 };
+/** Two requests were rejected: the share is that of the answers. */
+const COVERAGE = { first: { requests: 50, final: 50, answered: 48, share: 0.96 } };
 
 let folder: string;
 let sample: SampleRun;
@@ -41,8 +43,8 @@ test('a run without scores says so, and in which state it is', async () => {
 
 test('of several results files the newest counts, and an unsealed run is marked', async () => {
   await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-01T00-00-00.json'), '{"results": {}}');
-  await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-02T00-00-00.json'), JSON.stringify(RESULTS));
+  await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-02T00-00-00.json'), JSON.stringify({ ...RESULTS, assay: { coverage: COVERAGE } }));
   const scores = await readScores(sample.run);
-  expect(scores).toMatchObject({ sealed: false, coverage: { first: { final: 2, rendered: 50 }, second: { final: 0, rendered: 50 } } });
+  expect(scores).toMatchObject({ sealed: false, coverage: COVERAGE });
   expect(scores.rows).toHaveLength(3);
 });

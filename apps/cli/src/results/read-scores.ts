@@ -2,32 +2,31 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
-import type { MetricRow, WireFloat } from '@assay/protocol';
+import type { Coverage, MetricRow, WireFloat } from '@assay/protocol';
 import { foldEvents, readEvents, readManifest, type RunDirectory } from '@assay/store';
-import { describeRun } from '../status/describe-run.ts';
 
 interface RunScores {
   /** Absolute path of the results file, for lm_eval's own readers. */
   resultsFile: string;
   sealed: boolean;
   rows: MetricRow[];
-  coverage: Record<string, { final: number; rendered: number }>;
+  /** By task, as in the manifest. */
+  coverage: Record<string, Coverage>;
   lengthShare: Record<string, number>;
 }
 
 /** Throws SCORES_MISSING where the run has none yet. */
 export async function readScores(run: RunDirectory): Promise<RunScores> {
   const names = await readdir(run.paths.scoresDir).catch(() => []);
-  const file = names.filter((name) => /^results_.*\.json$/.test(name)).sort().at(-1);
-  if (file === undefined) throw new AssayError('SCORES_MISSING', { dir: run.dir, state: await readState(run) });
-  const resultsFile = join(run.paths.scoresDir, file);
+  const name = names.filter((entry) => /^results_.*\.json$/.test(entry)).sort().at(-1);
+  if (name === undefined) throw new AssayError('SCORES_MISSING', { dir: run.dir, state: await readState(run) });
+  const resultsFile = join(run.paths.scoresDir, name);
   const manifest = await readManifest(run.dir);
   if (manifest === undefined) {
-    const { tasks } = await describeRun(run, new Date());
-    const coverage = Object.fromEntries(tasks.map(({ task, final, requests }) => [task, { final, rendered: requests }]));
-    return { resultsFile, sealed: false, rows: listRows(JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile), coverage, lengthShare: {} };
+    const file = JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile;
+    return { resultsFile, sealed: false, rows: listRows(file), coverage: file.assay?.coverage ?? {}, lengthShare: {} };
   }
-  const coverage = Object.fromEntries(manifest.tasks.map(({ task, coverage: { final, requests } }) => [task, { final, rendered: requests }]));
+  const coverage = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.coverage]));
   const lengthShare = Object.fromEntries(manifest.tasks.map(({ task, lengthShare: share }) => [task, share]));
   return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare };
 }
@@ -43,6 +42,8 @@ interface ResultsFile {
   versions?: Record<string, string | number>;
   'n-shot'?: Record<string, number | string>;
   higher_is_better?: Record<string, Record<string, boolean | null>>;
+  /** What a run adds to lm_eval's keys. */
+  assay?: { coverage: Record<string, Coverage> };
 }
 
 /** lm_eval's keys are "metric,filter" and "metric_stderr,filter". */

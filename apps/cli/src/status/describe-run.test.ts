@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const describe = async (inSeconds = 0) => describeRun(await readRunDirectory(sample.run.dir), new Date(Date.now() + inSeconds * 1000));
 
-test('V05: the requests that hang are named, with their worker and age', async () => {
+test('the requests that hang are named, with their worker and age', async () => {
   const { open, requests, tasks, shards, state, alive } = await describe(60);
   expect(requests).toEqual({ total: 100, final: 96, duplicates: 0 });
   expect(open).toMatchObject({ total: 4, waiting: 0 });
@@ -57,11 +57,26 @@ test('processes are listed while they live, with their role', async () => {
   expect((await describe()).processes.map(({ role }) => role)).toEqual(['run']);
 });
 
-test('a shard that was taken away is not with its worker any more', async () => {
+test('a shard that was withdrawn is not with its worker any more', async () => {
   await sample.events.append({ type: 'shard_fenced', epoch: 1, shard: 's0000', attempt: 1, bytes: 0, reason: 'stalled' });
   const { open, requests } = await describe();
   expect(open).toMatchObject({ total: 100, running: [], waiting: 100 });
   expect(requests?.final).toBe(0);
+});
+
+test('in strict the results of a shard count when it is whole, as they do for the run itself', async () => {
+  const rows = Array.from({ length: REQUESTS }, (_, row) => row);
+  const strict = await makeSampleRun(join(folder, 'strict'), rows, { determinism: 'strict' });
+  const count = async () => (await describeRun(await readRunDirectory(strict.run.dir), new Date())).requests?.final;
+  try {
+    expect(await count()).toBe(0);
+    const facts = { requests: REQUESTS, seconds: 1, promptTokens: 1, cachedTokens: 0, newTokens: 1, steps: 1, batch: { median: 1, max: 1 }, peakBytes: 1 };
+    await strict.events.append({ type: 'shard_done', epoch: 1, shard: 's0000', attempt: 1, ...facts });
+    expect(await count()).toBe(REQUESTS);
+  } finally {
+    await strict.events.close();
+    strict.run.close();
+  }
 });
 
 test('a run that failed says why', async () => {

@@ -1,7 +1,6 @@
 // What a run is doing, from its directory alone: works on a run that is alive, finished or dead, and disturbs none.
-import { readFile } from 'node:fs/promises';
-import { type Rendered, parseRequestIndex } from '@assay/protocol';
-import { foldEvents, type LoggedEvent, readEvents, readRunJson, type ResultLedger, type RunDirectory, type RunHistory, scanResults } from '@assay/store';
+import type { Rendered } from '@assay/protocol';
+import { foldEvents, type LoggedEvent, readEvents, readRunJson, readStoredResults, type ResultLedger, type RunDirectory, type RunHistory } from '@assay/store';
 import { type LiveProcess, listLiveProcesses } from './live-processes.ts';
 import { listLeasedShards, listOpenRequests, type OpenRequests } from './open-requests.ts';
 
@@ -44,7 +43,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
   const history = foldEvents(events);
   const rendered = (await readRunJson(run.paths.rendered)) as Rendered | undefined;
   const taskNames = rendered?.tasks.map(({ task }) => task) ?? [];
-  const ledger = await readLedger(run, history);
+  const ledger = await readStoredResults(run, history);
   const processes = listLiveProcesses(events, history);
   return {
     run: run.header.id,
@@ -67,14 +66,6 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     rungsTaken: history.rungs.length,
     warnings: history.warnings.map(({ message }) => message),
   };
-}
-
-async function readLedger(run: RunDirectory, history: RunHistory): Promise<ResultLedger | undefined> {
-  const bytes = await readFile(run.paths.index).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return bytes && scanResults(run.dir, { index: parseRequestIndex(bytes, run.paths.index), history });
 }
 
 function findEnd(events: readonly LoggedEvent[], { epoch }: RunHistory): RunStatus['ended'] {

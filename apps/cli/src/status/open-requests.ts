@@ -45,7 +45,7 @@ export function listOpenRequests(question: OpenQuestion): OpenRequests {
   return { total, running: running.slice(0, limit), waiting: total - running.length };
 }
 
-/** Shards of this epoch that were started and have neither ended, failed nor been taken away. */
+/** Shards of this epoch that were started and have neither ended, failed nor been withdrawn. */
 export function listLeasedShards({ events, history }: Pick<OpenQuestion, 'events' | 'history'>): EventOf<'shard_started'>[] {
   const leased = new Map<string, EventOf<'shard_started'>>();
   for (const event of events) {

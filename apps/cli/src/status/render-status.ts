@@ -1,7 +1,7 @@
 // The status of a run as a person reads it at 03:00: is it stuck, on what, and what to do.
+import { isWorking } from '@assay/domain';
 import type { RunStatus } from './describe-run.ts';
 
-const WORKING_STATES = new Set(['created', 'queued', 'rendering', 'planning', 'probing', 'running', 'paused', 'scoring']);
 const MOST_SHOWN = 10;
 
 export function renderStatus(status: RunStatus): string {
@@ -23,7 +23,7 @@ export function renderStatus(status: RunStatus): string {
 const row = (name: string, text: string): string => `${name.padEnd(10)} ${text}`;
 
 function describeState({ state, alive, draining }: RunStatus): string {
-  if (!WORKING_STATES.has(state) || alive) return draining ? `${state}, draining: requests in the engines finish, nothing new starts` : state;
+  if (!isWorking(state) || alive) return draining ? `${state}, draining: requests in the engines finish, nothing new starts` : state;
   return `${state}, but its process has ended: the same command resumes it`;
 }
 

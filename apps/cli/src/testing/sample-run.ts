@@ -13,8 +13,8 @@ export interface SampleRun {
 }
 
 /** `answered` are rows with a final result; the run's process is this one. */
-export async function makeSampleRun(dir: string, answered: readonly number[]): Promise<SampleRun> {
-  const run = await openRunDirectory({ outputPath: dir, cwd: '/', model: 'sample', settings: {}, now: new Date() });
+export async function makeSampleRun(dir: string, answered: readonly number[], settings: Readonly<Record<string, unknown>> = {}): Promise<SampleRun> {
+  const run = await openRunDirectory({ outputPath: dir, cwd: '/', model: 'sample', settings, now: new Date() });
   const events = await openEventLog(run.paths.events);
   await events.beginEpoch({ pid: process.pid, version: '0.0.0', commit: null, command: ['assay', 'run'] });
   await writeFile(run.paths.index, encodeIndex());

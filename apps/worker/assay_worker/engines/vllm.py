@@ -73,7 +73,7 @@ class VllmEngine:
         ended_by_core = sum(1 for output in outputs if not isinstance(output.outputs[0].stop_reason, str))
         return StepReport(
             # Pooling outputs, which the type allows, come only from models that pool.
-            answers=[self._read_answer(output) for output in outputs],  # type: ignore[arg-type]
+            answers=[self._read_answer(output) for output in outputs],
             running=self._statistics.get("running", 0) + ended_by_core,
             waiting=self._statistics.get("waiting", 0),
             prompt_tokens=self._statistics.pop("prompt_tokens", 0),

@@ -32,6 +32,7 @@ class RankFacts:
             **_describe_share(self.vllm_config),
             "device": str(self.device),
             "deviceName": torch.cuda.get_device_name(self.device) if _has_cuda(self) else None,
+            "runtime": (torch.version.cuda or torch.version.hip) if _has_cuda(self) else None,
             "attentionBackends": _read_attention_backends(runner),
             "modelRunner": f"{type(runner).__module__}.{type(runner).__name__}",
             "threads": torch.get_num_threads(),

@@ -6,7 +6,7 @@ from typing import Any
 
 from lm_eval.models.utils import postprocess_generated_text
 
-from assay_worker.harnesses.refusals import Refusal
+from assay_worker.harnesses.refusals import refuse_harness
 from assay_worker.harnesses.session import Session, TaskPart
 from assay_worker.protocol import Result
 
@@ -44,8 +44,7 @@ def _index_results(part: TaskPart, results: Iterable[Result]) -> dict[int, Resul
     by_row = {}
     for result in results:
         if result.task != part.number or not part.rows[0] <= result.row < part.rows[1]:
-            problem = f"row {result.row} does not belong to task {part.name}"
-            raise Refusal("HARNESS_FAILED", {"stage": "score", "problem": problem}, "unknown")
+            raise refuse_harness("score", f"row {result.row} does not belong to task {part.name}")
         if result.outcome in ("engine_error", "timed_out"):
             continue
         by_row[result.row] = result
@@ -75,14 +74,14 @@ def _read_rolling(session: Session, windows: list[Result]) -> Any:
 def _read_generation(session: Session, windows: list[Result]) -> Any:
     (result,) = windows
     if result.text is None:
-        raise Refusal("HARNESS_FAILED", {"stage": "score", "problem": f"row {result.row} has no text"}, "unknown")
+        raise refuse_harness("score", f"row {result.row} has no text")
     stops = session.stops[session.parameter_sets[result.row]]
     return postprocess_generated_text(result.text, stops, session.command.model_args.get("think_end_token"))
 
 
 def _number(result: Result) -> float:
     if result.logprob is None:
-        raise Refusal("HARNESS_FAILED", {"stage": "score", "problem": f"row {result.row} has no log-probability"}, "unknown")
+        raise refuse_harness("score", f"row {result.row} has no log-probability")
     return result.logprob
 
 

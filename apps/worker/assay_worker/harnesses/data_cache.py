@@ -24,7 +24,7 @@ _PREFIX = "assay-datasets-"
 def use_private_cache() -> None:
     """From now on, `datasets.load_dataset` reads local files through a folder that ends with this process."""
     if not hasattr(datasets.load_dataset, "__wrapped__"):
-        datasets.load_dataset = _redirect(datasets.load_dataset)  # type: ignore[assignment]
+        datasets.load_dataset = _redirect(datasets.load_dataset)
 
 
 def _redirect(load: Callable[..., Any]) -> Callable[..., Any]:

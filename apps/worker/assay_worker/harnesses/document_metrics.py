@@ -7,6 +7,8 @@ from typing import Any
 
 from lm_eval.api.task import Task
 
+from assay_worker.secrets import redact_text
+
 
 @dataclass
 class MetricFailures:
@@ -15,7 +17,7 @@ class MetricFailures:
     messages: dict[str, str] = field(default_factory=dict)
 
     def fail(self, metric: str, filter_name: str, message: str) -> None:
-        self.messages.setdefault(f"{metric},{filter_name}", message)
+        self.messages.setdefault(f"{metric},{filter_name}", redact_text(message))
 
     def fail_all(self, task: Task, filter_names: list[str], message: str) -> None:
         for filter_name in filter_names:

@@ -53,7 +53,7 @@ def read_documents(task: Task, name: str, limit: float | None, samples: dict[str
     """(lm_eval's number, document) of those asked for; freezes them, so that rendering and scoring see the same ones."""
     chosen = choose_samples(task, name, samples)
     documents = list(task.doc_iterator(rank=0, limit=get_sample_size(task, limit), samples=chosen, world_size=1))
-    task.doc_iterator = _freeze(documents)  # type: ignore[method-assign]
+    task.doc_iterator = _freeze(documents)
     return documents
 
 

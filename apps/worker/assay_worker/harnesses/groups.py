@@ -18,14 +18,14 @@ def add_groups(session: Session, results: EvalAcc) -> dict[str, dict[str, str]]:
     for group in _collect_groups_bottom_up(session.groups):
         members = [task.task_name for task in group.get_all_tasks()]
         missing = [name for name in members if name not in scored]
-        faulty = {key: name for name in members if name in scored for key in scored[name].errors}  # type: ignore[union-attr]
+        faulty = {key: name for name in members if name in scored for key in scored[name].errors}
         values = dict(group.aggregate(results.metrics))
         reasons[group.name] = _find_reasons(group, values, missing, faulty)
         for key in reasons[group.name]:
             metric, _, filter_name = key.partition(",")
             for gone in (key, f"{metric}_stderr,{filter_name}"):
                 values.pop(gone, None)
-        results.metrics[group.name] = values  # type: ignore[assignment]
+        results.metrics[group.name] = values
         results.versions[group.name] = group.version
     return reasons
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from assay_worker.harnesses.aggregate import aggregate
-from assay_worker.harnesses.refusals import Refusal
+from assay_worker.harnesses.refusals import refuse_harness
 from assay_worker.harnesses.render import render
 from assay_worker.harnesses.score import score
 from assay_worker.harnesses.session import Session
@@ -24,7 +24,7 @@ class LmEvalHarness:
     def score(self, command: Score) -> Scored:
         session = self._need_session("score")
         if command.task >= len(session.parts):
-            raise Refusal("HARNESS_FAILED", {"stage": "score", "problem": f"there is no task {command.task}"}, "unknown")
+            raise refuse_harness("score", f"there is no task {command.task}")
         return score(session, command, self._advance)
 
     def aggregate(self, command: Aggregate) -> Aggregated:
@@ -32,5 +32,5 @@ class LmEvalHarness:
 
     def _need_session(self, stage: str) -> Session:
         if self._session is None:
-            raise Refusal("HARNESS_FAILED", {"stage": stage, "problem": "nothing has been rendered"}, "unknown")
+            raise refuse_harness(stage, "nothing has been rendered")
         return self._session

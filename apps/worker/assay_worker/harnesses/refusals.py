@@ -35,6 +35,10 @@ def refuse_model(code: str, model: str, problem: str) -> Refusal:
     return Refusal(code, {"model": model, "problem": problem})
 
 
+def refuse_harness(stage: str, problem: str) -> Refusal:
+    return Refusal("HARNESS_FAILED", {"stage": stage, "problem": problem}, "unknown")
+
+
 def describe_failure(error: BaseException, stage: str, folder: str) -> Failure:
     """The failure to send for whatever a command raised."""
     if isinstance(error, Refusal):

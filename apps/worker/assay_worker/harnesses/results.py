@@ -1,4 +1,4 @@
-"""The content of results_<date>.json: lm_eval's keys in lm_eval's order, then ours."""
+"""The content of results_<date>.json: lm_eval's keys in lm_eval's order, then ours. What a user gave goes in without its secrets."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from lm_eval.result_schema import _SampleCount
 from assay_worker.harnesses.samples import digest_task
 from assay_worker.harnesses.score import BOOTSTRAP_ITERATIONS
 from assay_worker.harnesses.session import Session
+from assay_worker.secrets import redact_secrets
 
 
 def collect_scored(session: Session) -> EvalAcc:
@@ -20,13 +21,15 @@ def collect_scored(session: Session) -> EvalAcc:
         if part.score is None:
             continue
         config = dict(part.task.dump_config())
+        # TaskFactory puts the model's arguments there.
+        config |= {"metadata": redact_secrets(config["metadata"])} if "metadata" in config else {}
         results.metrics[part.name] = {
             "name": part.name,
             "alias": config.get("task_alias", part.name),
             "sample_len": part.score.sample_len,
             **part.score.values,
             **dict.fromkeys(part.score.errors),
-        }  # type: ignore[typeddict-item]
+        }
         results.configs[part.name] = config
         results.versions[part.name] = part.task.VERSION
         results.num_fewshot[part.name] = config.get("num_fewshot", 0)
@@ -36,18 +39,18 @@ def collect_scored(session: Session) -> EvalAcc:
 
 
 def describe_run(session: Session, config: dict[str, Any]) -> dict[str, Any]:
-    """`config`: what only the pipeline knows; it wins over what is known here."""
+    """`config`: what only the pipeline knows, which is the model's kind, the batches and the device."""
     command = session.command
     known: dict[str, Any] = {
-        "model": "vllm",
-        "model_args": command.model_args,
+        "model": None,
+        "model_args": redact_secrets(command.model_args),
         "batch_size": None,
         "batch_sizes": [],
         "device": None,
         "use_cache": None,
         "limit": command.limit,
         "bootstrap_iters": BOOTSTRAP_ITERATIONS,
-        "gen_kwargs": command.gen_kwargs or None,
+        "gen_kwargs": redact_secrets(command.gen_kwargs) or None,
         "random_seed": command.seed.python,
         "numpy_seed": command.seed.numpy,
         "torch_seed": command.seed.torch,

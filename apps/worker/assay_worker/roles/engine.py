@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay_worker.engines.base import Engine, LoadSpec
-from assay_worker.failures import classify_exception
+from assay_worker.failures import classify_exception, print_trace
 from assay_worker.heartbeat import Activity, start_heartbeat
 from assay_worker.hello import build_hello
 from assay_worker.log_tail import log_size, read_log_tail
@@ -193,7 +193,7 @@ class EngineWorker:
     def _explain(self, error: Exception) -> Failure:
         """Reads the log before adding the trace to it, so that only what others printed is taken as further evidence."""
         failure = classify_exception(error, read_log_tail(self._log_mark))
-        traceback.print_exception(error)
+        print_trace(error)
         return failure
 
     def _fail_open_shards(self, serving: Serving, failure: Failure) -> None:

@@ -2,9 +2,9 @@
 
 import logging
 import sys
-import traceback
 from typing import Any
 
+from assay_worker.failures import print_trace
 from assay_worker.harnesses.environment import prepare_environment
 
 prepare_environment()
@@ -40,6 +40,6 @@ def answer(harness: LmEvalHarness, command: Any) -> Wire:
         return reply
     except Exception as error:
         if not isinstance(error, Refusal):
-            traceback.print_exc()
+            print_trace(error)
         folder = command.requests_dir if isinstance(command, Render) else getattr(command, "scores_dir", "")
         return Failed(type="failed", id=command.id, failure=describe_failure(error, command.type, folder))

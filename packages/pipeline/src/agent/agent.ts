@@ -1,5 +1,5 @@
 // The agent: leases shards from the queue, has the engine workers run them, and stores what they say. It alone writes results.
-import { type AttemptKey, formatAttempt, isEndState } from '@assay/domain';
+import { type AttemptKey, type AttemptOutcome, formatAttempt, isEndState } from '@assay/domain';
 import type { Result, ResultsMessage, ShardDone, ShardAttempt } from '@assay/protocol';
 import type { ShardQueue } from '@assay/queue';
 import { openResultWriter, readResults, type EventLog, type ResultLedger, type ResultWriter, scanAttempt } from '@assay/store';
@@ -30,12 +30,13 @@ interface AgentInput {
   recover(failed: FailedAttempt): Promise<void>;
 }
 
-/** How an attempt ended: done, failed, or neither where it was withdrawn. */
 export interface AttemptReport {
   shard: LedgerShard;
   attempt: number;
   worker: string;
-  startedAtMs: number;
+  outcome: AttemptOutcome;
+  /** From its lease to its start in an engine, from there to the engine's last word, and from that until its results count. */
+  seconds: { wait: number; engine: number; commit?: number };
   /** Results stored by it. */
   results: number;
   done?: ShardDone;
@@ -53,7 +54,10 @@ interface Attempt {
   number: number;
   replica: Replica;
   worker: string;
+  leasedAtMs: number;
   startedAtMs: number;
+  /** When the engine had said its last word on it. */
+  answeredAtMs: number | undefined;
   writer: ResultWriter;
   appends: Promise<void>[];
   results: number;
@@ -98,7 +102,7 @@ export class Agent {
     this.#idle.reject(this.#fatal);
   }
 
-  /** Stores what a worker streamed. An attempt that was given away is no longer listened to. */
+  /** Stores what a worker streamed. An attempt that was withdrawn is no longer listened to. */
   handleResults({ results, ...key }: ResultsMessage): void {
     const running = this.#attempts.get(formatAttempt(key));
     if (!running) return;
@@ -138,7 +142,7 @@ export class Agent {
     const cancel = () => lease.handle.send({ type: 'cancel', shard: shard.id, attempt: attempt.number });
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      const done = await lease.handle.request(this.#command(shard, attempt.number));
+      const done = await lease.handle.request(this.#command(shard, attempt.number)).finally(() => { attempt.answeredAtMs = Date.now(); });
       // Closing syncs what the writer still holds back; waiting for the appends first would wait for its timer.
       await attempt.writer.close();
       await Promise.all(attempt.appends);
@@ -168,7 +172,9 @@ export class Agent {
     const writer = await openResultWriter(isAtomic ? options : { ...options, ledger: results });
     shards.move(shard, 'running');
     this.#input.onShardStarted();
-    return { shard, number, replica, worker, startedAtMs: Date.now(), writer, appends: [], results: 0 };
+    const startedAtMs = Date.now();
+    const leasedAtMs = this.#leasedAtMs.get(shard) ?? startedAtMs;
+    return { shard, number, replica, worker, leasedAtMs, startedAtMs, answeredAtMs: undefined, writer, appends: [], results: 0 };
   }
 
   /** Ends a shard with results that no engine gave: a request that cannot be run, or tries that are used up. */
@@ -199,7 +205,7 @@ export class Agent {
       this.#input.onResults(await readResults(dir, results, shards.rowsOf(shard)), Date.now());
     }
     shards.move(shard, 'done');
-    this.#report(attempt, { done });
+    this.#report(attempt, { outcome: 'done', done });
   }
 
   async #end(attempt: Attempt, lease: Lease, { thrown, signal }: { thrown: unknown; signal: AbortSignal }): Promise<void> {
@@ -209,7 +215,7 @@ export class Agent {
     await this.#input.events.append({ type: 'shard_fenced', ...key, bytes: attempt.writer.bytes, reason });
     const isWithdrawn = signal.aborted || this.#input.ending.aborted;
     const failure = thrown instanceof WorkerFailure && !isWithdrawn ? thrown : undefined;
-    this.#report(attempt, failure ? { failure } : {});
+    this.#report(attempt, { outcome: isWithdrawn ? 'withdrawn' : 'failed', ...(failure ? { failure } : {}) });
     if (isWithdrawn) return this.#setBack(shard);
     if (!failure) throw thrown;
     await this.#input.events.append({ type: 'attempt_failed', ...key, worker, failure: describeFailure(failure) });
@@ -221,8 +227,12 @@ export class Agent {
     return { epoch: this.#input.epoch, shard: shard.id, attempt: number };
   }
 
-  #report({ shard, number, worker, startedAtMs, results }: Attempt, how: Pick<AttemptReport, 'done' | 'failure'>): void {
-    this.#input.onShardEnded({ shard, attempt: number, worker, startedAtMs, results, ...how });
+  #report(attempt: Attempt, how: Pick<AttemptReport, 'outcome' | 'done' | 'failure'>): void {
+    const { shard, number, worker, leasedAtMs, startedAtMs, results } = attempt;
+    const nowMs = Date.now();
+    const answeredAtMs = attempt.answeredAtMs ?? nowMs;
+    const seconds = { wait: (startedAtMs - leasedAtMs) / 1000, engine: (answeredAtMs - startedAtMs) / 1000, ...(how.done ? { commit: (nowMs - answeredAtMs) / 1000 } : {}) };
+    this.#input.onShardEnded({ shard, attempt: number, worker, seconds, results, ...how });
   }
 
   #setBack(shard: LedgerShard): void {

@@ -1,5 +1,5 @@
 // What the agent knows of this epoch's shards: state, attempt, crashes, and which requests are final.
-// An attempt other than the ledger's is refused, so a shard that was given away cannot be committed by its old holder.
+// An attempt other than the ledger's is refused, so an attempt that was withdrawn cannot be committed by its old holder.
 import { isEndState, moveState, type ShardId, type ShardState } from '@assay/domain';
 import type { Shard } from '@assay/planner';
 

@@ -75,31 +75,38 @@ test.each([
 });
 
 test.each([
-  ['a link to nowhere', (path: string) => symlink('nowhere', path), 'a link to a file that is not there'],
-  ['a folder', (path: string) => mkdir(path), 'cannot be read (EISDIR)'],
-])('weights that are %s are damage', async (_, make, words) => {
-  const path = join(folder, 'model.safetensors');
-  await rm(path);
-  await make(path);
-  const error = await refuse('smollm2');
-  expect(error.code).toBe('MODEL_BROKEN');
-  expect(error.message).toContain(words);
+  ['a link to nowhere', (path: string) => symlink('nowhere', path), 'a link to a file that is not there', 'Put the file back'],
+  ['a folder', (path: string) => mkdir(path), 'cannot be read (EISDIR)', 'Put the file itself'],
+])('a file that is %s is damage', async (_, make, words, remedy) => {
+  for (const name of ['tokenizer.json', 'model.safetensors', 'config.json']) {
+    const path = join(folder, name);
+    await rm(path);
+    await make(path);
+    const error = await refuse('smollm2');
+    expect(error.code).toBe('MODEL_BROKEN');
+    expect(error.message).toContain(words);
+    expect(error.message).toContain(name);
+    expect(error.remedy).toContain(remedy);
+  }
 });
 
 test.each([
-  ['config.json', '{"a": 1,', 'not JSON'],
-  ['config.json', '[1]', 'not a JSON object'],
-  ['tokenizer.json', '{', 'not JSON'],
-  ['model.safetensors', 'version https://git-lfs.github.com/spec/v1\n', 'git-lfs pointer'],
-  ['model.safetensors', '123', 'only 3 bytes'],
-  ['model.safetensors', Buffer.concat([Buffer.from([5, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{"a":')]), 'header is not JSON'],
-  ['model.safetensors', Buffer.alloc(64, 0xff), 'header claims'],
-])('%s holding %j is broken, and the file is named', async (name, content, words) => {
+  ['config.json', '{"a": 1,', 'not JSON', 'Correct the file'],
+  ['config.json', '[1]', 'not a JSON object', 'Correct the file'],
+  ['tokenizer.json', '{', 'not JSON', 'Correct the file'],
+  ['model.safetensors.index.json', '{', 'not JSON', 'Correct the file'],
+  ['model.safetensors.index.json', '{}', 'no weight_map', 'Fetch it again'],
+  ['model.safetensors', 'version https://git-lfs.github.com/spec/v1\n', 'git-lfs pointer', 'git lfs pull'],
+  ['model.safetensors', '123', 'only 3 bytes', 'Fetch the file again'],
+  ['model.safetensors', Buffer.concat([Buffer.from([5, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{"a":')]), 'header is not JSON', 'Fetch the file again'],
+  ['model.safetensors', Buffer.alloc(64, 0xff), 'header claims', 'Fetch the file again'],
+])('%s holding %j is broken, and the file is named with what helps', async (name, content, words, remedy) => {
   await writeFile(join(folder, name), content);
   const error = await refuse('smollm2');
   expect(error.code).toBe('MODEL_BROKEN');
   expect(error.message).toContain(name);
   expect(error.message).toContain(words);
+  expect(error.remedy).toContain(remedy);
 });
 
 test('weights cut short at any byte are broken, with both sizes', async () => {
@@ -116,7 +123,9 @@ test('weights cut short at any byte are broken, with both sizes', async () => {
 test('every file an index names must be there', async () => {
   await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: { a: 'model-00001-of-00002.safetensors', b: 'model-00002-of-00002.safetensors' } }));
   await writeFile(join(folder, 'model-00001-of-00002.safetensors'), safetensors({ a: [1] }));
-  expect((await refuse('smollm2')).message).toContain('names 2 files, 1 are missing: model-00002-of-00002.safetensors');
+  const error = await refuse('smollm2');
+  expect(error.message).toContain('names 2 files, 1 are missing: model-00002-of-00002.safetensors');
+  expect(error.remedy).toContain('Fetch the missing files');
   await writeFile(join(folder, 'model-00002-of-00002.safetensors'), safetensors({ b: [1] }));
   expect((await check('smollm2')).headers).toHaveLength(2);
 });

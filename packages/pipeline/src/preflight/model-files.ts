@@ -1,11 +1,12 @@
 // Checks a model's files before anything is loaded: configuration, weights (every header), tokenizer. What was read on the
 // way is returned, so that planning needs no second look.
-import { readFile, stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { AssayError } from '@assay/domain';
 import type { SafetensorsHeader } from '@assay/planner';
 import { findHubModel } from './hub-model.ts';
 import { describeMissingFolder } from './missing-folder.ts';
+import { readModelJson } from './model-json.ts';
 import { checkTokenizerFiles } from './tokenizer-files.ts';
 import { readWeights, type WeightFile } from './weight-files.ts';
 
@@ -69,22 +70,13 @@ async function readFolder({ path, name, modelArgs, cwd }: Folder): Promise<Pick<
 
 async function readModelConfig(path: string, name: string): Promise<unknown> {
   const file = join(path, 'config.json');
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new AssayError('MODEL_NOT_FOUND', { model: name, problem: 'the folder has no config.json' });
-    throw new AssayError('MODEL_BROKEN', { model: file, problem: `it cannot be read (${error.code})` }, { cause: error });
-  });
-  let config: unknown;
-  try {
-    config = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (cause) {
-    throw new AssayError('MODEL_BROKEN', { model: file, problem: `not JSON: ${(cause as Error).message}` }, { cause });
-  }
-  const isMapping = config !== null && typeof config === 'object' && !Array.isArray(config);
-  if (!isMapping) throw new AssayError('MODEL_BROKEN', { model: file, problem: 'not a JSON object' });
-  return config;
+  if (!(await isListed(file))) throw new AssayError('MODEL_NOT_FOUND', { model: name, problem: 'the folder has no config.json' });
+  return readModelJson(file);
 }
 
 const readText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), () => false);
+/** There, be it as a link to nowhere. */
+const isListed = (path: string): Promise<boolean> => lstat(path).then(() => true, () => false);
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);

@@ -2,7 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { AssayError } from '@assay/domain';
-import { checkSpace, toDiskError } from '@assay/store';
+import { checkSpace, readIfThere, toDiskError } from '@assay/store';
 
 interface OutputQuestion {
   /** As given; undefined: runs/ below `cwd`. */
@@ -22,10 +22,7 @@ export async function checkOutput({ outputPath, cwd, neededBytes = 0 }: OutputQu
 }
 
 async function findExistingFolder(path: string, asked: string): Promise<string> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw toDiskError(error, asked);
-  });
+  const found = await readIfThere(stat(path)).catch((error: unknown) => { throw toDiskError(error, asked); });
   if (found?.isDirectory()) return path;
   if (found) throw new AssayError('OUTPUT_NOT_WRITABLE', { dir: asked, problem: path === asked ? 'a file is there' : `${path} is a file` });
   return dirname(path) === path ? path : findExistingFolder(dirname(path), asked);

@@ -1,7 +1,8 @@
 // The tokenizer of a model folder: enough files to build one, and those that are there parse.
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
+import { readModelJson } from './model-json.ts';
 
 /** Any one of these sets makes a tokenizer. */
 const TOKENIZER_SETS: readonly (readonly string[])[] = [
@@ -19,15 +20,5 @@ export async function checkTokenizerFiles(folder: string): Promise<void> {
   if (!isComplete && !hasOwnCode) {
     throw new AssayError('MODEL_NOT_FOUND', { model: folder, problem: 'it has no tokenizer (tokenizer.json, tokenizer.model or vocab.json with merges.txt); name one with model_args tokenizer=PATH' });
   }
-  for (const name of JSON_FILES.filter((file) => names.includes(file))) await checkJson(join(folder, name));
-}
-
-async function checkJson(path: string): Promise<void> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, 'utf8'));
-  } catch (cause) {
-    throw new AssayError('MODEL_BROKEN', { model: path, problem: `not JSON: ${(cause as Error).message}` }, { cause });
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new AssayError('MODEL_BROKEN', { model: path, problem: 'it does not hold a mapping' });
+  for (const name of JSON_FILES.filter((file) => names.includes(file))) await readModelJson(join(folder, name));
 }

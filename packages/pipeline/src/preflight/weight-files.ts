@@ -4,6 +4,7 @@ import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
 import { headerBytesOf, parseSafetensorsHeader, type SafetensorsHeader } from '@assay/planner';
+import { describeUnreadable, readModelJson } from './model-json.ts';
 
 export interface WeightFile {
   /** Name inside the model's folder. */
@@ -12,6 +13,7 @@ export interface WeightFile {
 }
 
 const INDEX_FILE = 'model.safetensors.index.json';
+const FETCH_MISSING = 'Fetch the missing files; a download that stopped early is the usual cause.';
 const LENGTH_BYTES = 8;
 const FORMATS_WITHOUT_HEADER = /^(dummy|bitsandbytes|runai_streamer|sharded_state|tensorizer|pt|npcache|mistral)/;
 
@@ -42,27 +44,26 @@ async function listWeightFiles(folder: string, names: string[]): Promise<string[
   const named = [...new Set(Object.values(await readIndex(join(folder, INDEX_FILE))))].sort();
   const missing = named.filter((name) => !present.includes(name));
   if (missing.length > 0) {
-    throw new AssayError('MODEL_BROKEN', { model: folder, problem: `${INDEX_FILE} names ${named.length} files, ${missing.length} are missing: ${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ', …' : ''}` });
+    const shown = `${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ', …' : ''}`;
+    throw new AssayError('MODEL_BROKEN', { model: folder, problem: `${INDEX_FILE} names ${named.length} files, ${missing.length} are missing: ${shown}`, instead: FETCH_MISSING });
   }
   return named;
 }
 
 async function readIndex(path: string): Promise<Record<string, string>> {
-  try {
-    const { weight_map: map } = JSON.parse(await readFile(path, 'utf8')) as { weight_map?: Record<string, string> };
-    const isMap = map !== null && typeof map === 'object' && Object.values(map).every((file) => typeof file === 'string');
-    if (isMap && Object.keys(map).length > 0) return map;
-  } catch (cause) {
-    throw new AssayError('MODEL_BROKEN', { model: path, problem: `not JSON: ${(cause as Error).message}` }, { cause });
-  }
-  throw new AssayError('MODEL_BROKEN', { model: path, problem: 'it has no weight_map from tensor to file' });
+  const { weight_map: map } = (await readModelJson(path)) as { weight_map?: Record<string, string> | null };
+  const isMap = typeof map === 'object' && map !== null && Object.values(map).every((file) => typeof file === 'string');
+  if (isMap && Object.keys(map).length > 0) return map;
+  throw new AssayError('MODEL_BROKEN', { model: path, problem: 'it has no weight_map from tensor to file', instead: 'Fetch it again, or delete it where the folder holds all weights.' });
 }
 
 /** "model-00002-of-00003.safetensors" without the first and third. */
 function checkNumberedParts(folder: string, present: string[]): void {
   const parts = present.map((name) => /^(.*)-(\d{5})-of-(\d{5})\.safetensors$/.exec(name)).filter((match) => match !== null);
   const total = Number(parts[0]?.[3] ?? 0);
-  if (total > 0 && parts.length < total) throw new AssayError('MODEL_BROKEN', { model: folder, problem: `${parts.length} of ${total} weight files are there` });
+  if (total > 0 && parts.length < total) {
+    throw new AssayError('MODEL_BROKEN', { model: folder, problem: `${parts.length} of ${total} weight files are there`, instead: FETCH_MISSING });
+  }
 }
 
 function explainMissingWeights(names: string[]): string {
@@ -78,9 +79,7 @@ async function readHeader(path: string): Promise<{ bytes: number; header: Safete
     return await readWholeHeader(path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error) || error instanceof AssayError) throw error;
-    // A hub cache is made of links to files that somebody may have deleted.
-    const problem = error.code === 'ENOENT' ? 'it is a link to a file that is not there' : `it cannot be read (${error.code})`;
-    throw new AssayError('MODEL_BROKEN', { model: path, problem }, { cause: error });
+    throw describeUnreadable(path, error as NodeJS.ErrnoException);
   }
 }
 
@@ -88,7 +87,7 @@ async function readWholeHeader(path: string): Promise<{ bytes: number; header: S
   const { size } = await stat(path);
   const source = { file: path, fileBytes: size };
   const isPointer = size < 1024 && (await readFile(path, 'utf8')).startsWith('version https://git-lfs');
-  if (isPointer) throw new AssayError('MODEL_BROKEN', { model: path, problem: 'it is a git-lfs pointer, not the weights: run `git lfs pull`' });
+  if (isPointer) throw new AssayError('MODEL_BROKEN', { model: path, problem: 'it is a git-lfs pointer, not the weights', instead: 'Run `git lfs pull` in the folder of the model.' });
   const file = await open(path, 'r');
   try {
     const start = Buffer.alloc(Math.min(LENGTH_BYTES, size));

@@ -1,6 +1,6 @@
 // DISPATCH: shards go onto the queue and come back as stored results. Ends when every shard has, or when the run is to end.
 import type { Plan } from '@assay/planner';
-import type { RequestIndex, ResultsMessage } from '@assay/protocol';
+import type { RequestIndex, ResultsMessage, ShardDone } from '@assay/protocol';
 import type { ShardQueue } from '@assay/queue';
 import type { ResultLedger } from '@assay/store';
 import { logShardAttempt } from '@assay/telemetry';
@@ -116,12 +116,10 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function noteShardEnd(context: RunContext, { shard, attempt, worker, startedAtMs, results, done, failure }: AttemptReport): void {
+function noteShardEnd(context: RunContext, { shard, attempt, worker, outcome, seconds, results, done, failure }: AttemptReport): void {
   context.idle.endComputing();
-  const outcome = done ? 'done' : failure ? 'failed' : 'fenced';
   context.metrics.add('assay_shard_attempts_total', 1, { outcome });
-  const seconds = (Date.now() - startedAtMs) / 1000;
-  context.metrics.observe('assay_shard_duration_seconds', seconds);
+  context.metrics.observe('assay_shard_duration_seconds', seconds.engine);
   if (done) {
     context.metrics.add('assay_tokens_total', done.promptTokens, { direction: 'prompt' });
     context.metrics.add('assay_tokens_total', done.cachedTokens, { direction: 'cached' });
@@ -129,10 +127,12 @@ function noteShardEnd(context: RunContext, { shard, attempt, worker, startedAtMs
   }
   const described = failure && describeFailure(failure);
   logShardAttempt(context.log, {
-    epoch: context.epoch, shard: shard.id, attempt, worker, outcome, requests: done?.requests ?? shard.end - shard.begin, results,
-    promptTokens: done?.promptTokens ?? 0, cachedTokens: done?.cachedTokens ?? 0, newTokens: done?.newTokens ?? 0, steps: done?.steps ?? 0,
-    peakBytes: done?.peakBytes ?? 0, batchMedian: done?.batch.median ?? 0, batchMax: done?.batch.max ?? 0,
-    seconds: { wait: done ? Math.max(0, seconds - done.seconds) : 0, engine: done?.seconds ?? seconds, commit: 0 },
+    epoch: context.epoch, shard: shard.id, attempt, worker, outcome, requests: done?.requests ?? shard.end - shard.begin, results, seconds,
+    ...(done ? { engine: pickCounts(done) } : {}),
     ...(described ? { failure: { class: described.class, message: described.message } } : {}),
   });
+}
+
+function pickCounts({ promptTokens, cachedTokens, newTokens, steps, batch, peakBytes }: ShardDone) {
+  return { promptTokens, cachedTokens, newTokens, steps, batch, peakBytes };
 }

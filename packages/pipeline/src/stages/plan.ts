@@ -1,10 +1,10 @@
 // PLAN: how the model and the batches lie on the devices, and the order and cut of what is still to run. Pure choices are the
 // planner's; this stage reads the files it needs and writes what was chosen.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AssayError } from '@assay/domain';
 import { cutShards, digestOrder, explainPlan, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type PlanChoice, type Shard } from '@assay/planner';
-import { parseRequestIndex, type Rendered, type RequestIndex } from '@assay/protocol';
-import { orderFile, type ResultLedger, scanResults, writeFileAtomic, writeRunJson } from '@assay/store';
+import type { Rendered, RequestIndex } from '@assay/protocol';
+import { orderFile, readStoredResults, type ResultLedger, writeFileAtomic, writeRunJson } from '@assay/store';
 import { checkDiskNeed } from '../preflight/disk-need.ts';
 import type { RunContext } from '../run-context.ts';
 import type { StoredRun } from '../stored-run.ts';
@@ -38,9 +38,10 @@ interface PlanFacts {
 /** A resumed run keeps the plan it was started with, but for the replicas, which belong to no identity. */
 export async function planRun(context: RunContext, { node, model, rendered, stored, onChoice }: PlanFacts): Promise<PlannedRun> {
   const { config, determinism, events, epoch, experience, run } = context;
-  const index = await readIndex(run.paths.index);
+  const results = stored?.results ?? (await readStoredResults(run, events.history));
+  if (!results) throw new AssayError('BUG', { problem: `${run.paths.index} was rendered and is gone` });
+  const { index } = results;
   await checkDiskNeed(run.dir, index);
-  const results = stored?.results ?? (await scanResults(run.dir, { index, history: events.history, completeShardsOnly: determinism === 'strict' }));
   // What was learned since may not move a run that has begun, nor results that are to depend on the run's settings alone.
   const residuals = stored?.plan || determinism !== 'fast' ? undefined : experience.memoryResiduals();
   const choice = explainPlan({
@@ -74,10 +75,6 @@ export async function orderOpenRequests(context: RunContext, { plan, index, resu
   await writeFileAtomic(join(run.dir, file), Buffer.from(order.buffer, order.byteOffset, order.byteLength));
   await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest: digestOrder(order), rows: order.length, shards: shards.length });
   return { file, order, shards };
-}
-
-async function readIndex(path: string): Promise<RequestIndex> {
-  return parseRequestIndex(await readFile(path), path);
 }
 
 const LAYOUT_FIELDS = ['data', 'cpuSets', 'deviceSets', 'memoryLimitBytes'] as const satisfies readonly (keyof Plan)[];

@@ -27,7 +27,7 @@ interface ProbeInput {
   isStored: boolean;
 }
 
-/** Throws PROBE_OOM when no rung is left, ENGINE_LOAD or PROBE_FAILED where a smaller plan would not help. */
+/** Throws PROBE_OOM when no rung is left, ENGINE_LOAD where a smaller plan would not help. */
 export async function probePlan(context: RunContext, pool: EnginePool, { plan, index, isStored }: ProbeInput): Promise<ProbeOutcome> {
   const tried: Plan[] = [plan];
   const { history } = context.events;

@@ -1,6 +1,7 @@
 // RENDER: tasks become requests, tokenised once, for any number of devices. On resume the requests are built again and must
 // be the same to the last token, so that a changed task, data set or tokenizer cannot slip under old results.
 import type { CommandBody } from '@assay/workers';
+import { redactSecrets } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { settleIdentity, writeRunJson } from '@assay/store';
 import type { HarnessWorker } from '../harness-worker.ts';
@@ -18,7 +19,7 @@ export async function renderRequests(context: RunContext, harness: HarnessWorker
   const command = { type: 'render', requestsDir: run.paths.requestsDir, ...settings } as CommandBody<'render'>;
   const rendered = await harness.request(command);
   await settleIdentity(run, 'semantic', describeSemantics(rendered));
-  await writeRunJson(run.paths.rendered, rendered);
+  await writeRunJson(run.paths.rendered, rendered, { verbatim: ['chatTemplate'] });
   const { requests, tokens, digest, seconds } = rendered;
   await events.append({ type: 'rendered', epoch, requests, tokens, digest, seconds });
   for (const message of rendered.warnings) await warn(context, 'RENDER', message);
@@ -28,7 +29,7 @@ export async function renderRequests(context: RunContext, harness: HarnessWorker
 /** What the requests and their scoring mean, field by field, so that a difference can be named. */
 function describeSemantics(rendered: Rendered) {
   const tasks = rendered.tasks.map(({ task, version, datasetDigest, promptsDigest, generationParameters, metrics, filters, repeats }) => (
-    [task, { version, datasetDigest, promptsDigest, generationParameters, metrics, filters, repeats }] as const
+    [task, { version, datasetDigest, promptsDigest, generationParameters: redactSecrets(generationParameters), metrics, filters, repeats }] as const
   ));
   return {
     tasks: Object.fromEntries(tasks),

@@ -1,10 +1,9 @@
 // SCORE: each task as soon as its last request is final, then the files in lm_eval's shape. A task that fails holds up no other.
 import { mkdir, rm } from 'node:fs/promises';
-import type { Aggregated, MetricRow, Rendered, Scored } from '@assay/protocol';
+import type { Aggregated, Coverage, MetricRow, Rendered, Scored } from '@assay/protocol';
 import { hasAnswer } from '@assay/domain';
 import { readTaskResults, type ResultLedger } from '@assay/store';
 import type { HarnessWorker } from '../harness-worker.ts';
-import type { TaskCoverage } from '../observer.ts';
 import { type RunContext, warn } from '../run-context.ts';
 
 export class Scorer {
@@ -39,7 +38,7 @@ export class Scorer {
     await Promise.all(this.#started.values());
   }
 
-  coverageOf(task: number): TaskCoverage {
+  coverageOf(task: number): Coverage {
     const counts = this.#results.countOfTask(task);
     const { final, requests } = this.#results.progressOfTask(task);
     const answered = Object.entries(counts).reduce((sum, [outcome, count]) => sum + (hasAnswer(outcome as keyof typeof counts) ? count : 0), 0);
