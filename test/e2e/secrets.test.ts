@@ -1,4 +1,4 @@
-// A secret among the arguments reaches the worker that needs it, and nothing that a run writes or says.
+// A secret among the arguments of a run stands in nothing that the run writes or says.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { demoModel } from '../support/assay-world.ts';
