@@ -44,8 +44,7 @@ export async function probeEvaluation(input: RunInput): Promise<ProbeReport> {
     try {
       const rendered = await processes.untilEnd(renderRequests(prepared.context, processes.harness));
       const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered });
-      await processes.layOut(planned.plan);
-      const { report } = await processes.untilEnd(probePlan(prepared.context, processes.pool, planned));
+      const { report } = await processes.untilEnd(probePlan(prepared.context, processes, planned));
       return report;
     } finally {
       await processes.stop();

@@ -110,8 +110,7 @@ async function answerRequests(
 async function warmUp(prepared: Prepared, processes: RunProcesses, planned: PlannedRun) {
   const { context } = prepared;
   const { pool } = processes;
-  await processes.layOut(planned.plan);
-  const { loaded, tried } = await timeStage(context, 'probe', () => processes.untilEnd(probePlan(context, pool, planned)));
+  const { loaded, tried } = await timeStage(context, 'probe', () => processes.untilEnd(probePlan(context, processes, planned)));
   const [replica, first] = [pool.replicas[0], loaded[0]];
   const plan = tried.at(-1);
   if (!replica || !first || !plan) throw new AssayError('BUG', { problem: 'no replica was loaded' });

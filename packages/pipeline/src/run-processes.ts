@@ -19,8 +19,8 @@ export interface RunProcesses {
   queue: ShardQueue;
   /** Gives way to the run's end: rejects as soon as it is to drain or stop. */
   untilEnd<Value>(work: Promise<Value>): Promise<Value>;
-  /** Starts the replicas of the plan, where they are not there already. */
-  layOut(plan: Plan): Promise<void>;
+  /** Starts the replicas of the plan where they are not there already, or `afresh`: an engine that ran out of memory cannot be trusted to go on. */
+  layOut(plan: Plan, options: { afresh: boolean }): Promise<void>;
   /** Where the engines' results go. */
   connect(dispatcher: Dispatcher): void;
   askedArguments(plan: Plan): Record<string, unknown>;
@@ -51,9 +51,9 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   return {
     harness, pool, queue,
     untilEnd: (work) => raceEnd(context, work),
-    layOut: async (plan) => {
+    layOut: async (plan, { afresh }) => {
       layout = plan;
-      if (pool.replicas.length === plan.data) return;
+      if (!afresh && pool.replicas.length === plan.data) return;
       await pool.stopAll();
       pool.start(plan.data);
     },

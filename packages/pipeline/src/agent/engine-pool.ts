@@ -68,15 +68,6 @@ export class EnginePool {
     return Promise.all(this.replicas.map(({ handle }) => handle.request({ type: 'probe', steps })));
   }
 
-  /** Fresh processes: an engine that ran out of memory cannot be trusted to go on. */
-  async respawn(): Promise<void> {
-    await Promise.all(this.replicas.map(async (replica) => {
-      await replica.handle.stop({ graceMs: 0 });
-      replica.handle = this.#input.spawn(replica.number);
-      replica.loaded = undefined;
-    }));
-  }
-
   /** Waits for a replica that can take one more shard. `solo`: the replica runs nothing else meanwhile. */
   async lease({ solo, signal }: { solo: boolean; signal: AbortSignal }): Promise<Lease> {
     for (;;) {

@@ -8,6 +8,7 @@ import { readRunJson, writeRunJson } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from '../agent/describe-failure.ts';
 import type { EnginePool } from '../agent/engine-pool.ts';
+import type { RunProcesses } from '../run-processes.ts';
 import type { ProbedPlan } from '../experience/experience.ts';
 import type { RunContext } from '../run-context.ts';
 import type { ProbeReport, ProbeRung } from './probe-report.ts';
@@ -28,15 +29,19 @@ interface ProbeInput {
 }
 
 /** Throws PROBE_OOM when no rung is left, ENGINE_LOAD where a smaller plan would not help. */
-export async function probePlan(context: RunContext, pool: EnginePool, { plan, index, isStored }: ProbeInput): Promise<ProbeOutcome> {
+export async function probePlan(context: RunContext, { pool, layOut }: Pick<RunProcesses, 'pool' | 'layOut'>, { plan, index, isStored }: ProbeInput): Promise<ProbeOutcome> {
   const tried: Plan[] = [plan];
   const { history } = context.events;
   const rungs = await readEarlierRungs(context);
   const startedAtMs = Date.now();
+  let afresh = false;
   for (;;) {
     const current = tried.at(-1) as Plan;
     const place = { plan: current, index, rung: history.rungs.length };
     const remembered = isStored ? undefined : recallRung(context, { ...place, tried });
+    // A rung may have other replicas than the plan before.
+    if (!remembered) await layOut(current, { afresh });
+    afresh ||= !remembered;
     const attempt = remembered ? { rung: remembered } : await tryPlan(context, pool, place);
     rungs.push(attempt.rung);
     const report = { rungs, seconds: (Date.now() - startedAtMs) / 1000 };
@@ -47,7 +52,6 @@ export async function probePlan(context: RunContext, pool: EnginePool, { plan, i
     await context.events.append({ type: 'rung_taken', epoch: context.epoch, from, to: from + 1, why: attempt.rung.failure?.message ?? 'oom' });
     tried.push(next);
     await writePlan(context, next);
-    if (!remembered) await pool.respawn();
   }
 }
 
