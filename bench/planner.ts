@@ -38,3 +38,5 @@ const steps = planProbeSteps(index, plan);
 const seconds = (performance.now() - startedAt) / 1000;
 const peakRssGib = process.resourceUsage().maxRSS / 2 ** 20;
 console.log(`planner requests=${requests} seconds=${seconds.toFixed(2)} shards=${shards.length} probe_steps=${steps.length} peak_rss_gib=${peakRssGib.toFixed(2)}`);
+// What a million requests may take on one core.
+if (requests <= 1_000_000 && (seconds > 5 || peakRssGib > 1.5)) process.exitCode = 1;

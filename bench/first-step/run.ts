@@ -43,6 +43,7 @@ try {
   }
   const [assay, peer] = [median(seconds.assay), median(seconds.peer)];
   console.log(`first-step rounds=${rounds} assay_seconds=${assay.toFixed(1)} lm_eval_seconds=${peer.toFixed(1)} ratio=${(assay / peer).toFixed(2)}`);
+  if (assay > peer) process.exitCode = 1;
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

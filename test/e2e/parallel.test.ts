@@ -63,8 +63,9 @@ describe('two replicas', () => {
   test('give the scores of one, each in a process of its own', async () => {
     const dir = await evaluate('data-2', { data: 2 });
     await expectSameScores(dir);
-    const { plan } = await requireManifest(dir);
+    const { plan, workers } = await requireManifest(dir);
     expect(plan).toMatchObject({ data: 2, tensor: 1, pipeline: 1 });
+    expect(new Set(workers.filter(({ role }) => role === 'engine').map(({ pid }) => pid)).size).toBe(2);
   });
 });
 

@@ -139,7 +139,8 @@ class Serving:
     def _build_engine_request(self, request_id: str, request: Request) -> EngineRequest:
         seed = None
         if not request.is_scoring and draws_randomly(request.parameters):
-            base = request.parameters.get("seed") or self._settings.seed
+            asked = request.parameters.get("seed")
+            base = self._settings.seed if asked is None else asked
             seed = derive_request_seed(int(base), request.task, request.ordinal, request.repeat)
         return EngineRequest(
             id=request_id,

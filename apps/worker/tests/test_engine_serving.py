@@ -175,13 +175,14 @@ def test_a_drain_finishes_what_is_in_the_engine_and_nothing_else(tmp_path: Path)
 
 def test_repeats_are_drawn_with_seeds_of_their_own_and_greedy_ones_with_none(tmp_path: Path) -> None:
     rows = [generating_row([1, 2], 4, parameter_set=1, ordinal=0, repeat=repeat) for repeat in range(3)]
-    rows += [generating_row([1, 2], 4, parameter_set=2), scoring_row([1], [2]), generating_row([1, 2], 4, parameter_set=3, ordinal=0)]
-    sets = [{}, {"temperature": 1.0}, {"temperature": 0}, {"temperature": 1.0, "seed": 7}]
+    rows += [generating_row([1, 2], 4, parameter_set=2), scoring_row([1], [2])]
+    rows += [generating_row([1, 2], 4, parameter_set=number, ordinal=0) for number in (3, 4)]
+    sets = [{}, {"temperature": 1.0}, {"temperature": 0}, {"temperature": 1.0, "seed": 7}, {"temperature": 1.0, "seed": 0}]
     desk = Desk(write_requests(tmp_path, rows, sets))
-    desk.submit(6)
+    desk.submit(7)
     desk.run()
-    *repeats, greedy, scoring, explicit = desk.engine.seeds
-    assert None not in repeats and len({*repeats, explicit}) == 4
+    *repeats, greedy, scoring, explicit, zero = desk.engine.seeds
+    assert None not in repeats and len({*repeats, explicit, zero}) == 5, "a seed of 0 is one too"
     assert greedy is None and scoring is None
 
 

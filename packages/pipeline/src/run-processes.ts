@@ -130,8 +130,8 @@ async function loadEngine(prepared: Prepared, { number, handle }: Replica, plan:
   });
 }
 
-function engineArguments({ context: { config }, model }: Prepared, plan: Plan): Record<string, unknown> {
-  return engineArgsOf(plan, config.model_args, { model: model.path ?? model.name, trustRemoteCode: config.trust_remote_code });
+function engineArguments({ context: { config }, model, node }: Prepared, plan: Plan): Record<string, unknown> {
+  return engineArgsOf(plan, config.model_args, { model: model.path ?? model.name, trustRemoteCode: config.trust_remote_code, deviceMemoryBytes: plan.device === 'cuda' ? Math.min(...node.gpus.map(({ memoryBytes }) => memoryBytes)) : undefined });
 }
 
 async function startQueue(

@@ -102,6 +102,14 @@ test('a window whose cache does not fit is lowered to what the run needs', () =>
   expect(choose({ maxModelLen: 8192 }).maxModelLen).toBe(8192);
 });
 
+test('a limit on the address space is refused on GPUs, and the engine is told the share that was planned with', () => {
+  const plan = choose({ node: gpus(1) });
+  expect(() => choose({ node: gpus(1), limits: { memory: 5 * GIB } })).toThrow('limits.memory is for workers on CPU');
+  const { gpu_memory_utilization: share } = engineArgsOf(plan, {}, { model: '/m', trustRemoteCode: false, deviceMemoryBytes: 2 * plan.memoryLimitBytes });
+  expect(share).toBe(0.5);
+  expect(engineArgsOf(choose({}), {}, { model: '/m', trustRemoteCode: false })).not.toHaveProperty('gpu_memory_utilization');
+});
+
 test('a model that fits one GPU runs as replicas; a larger one takes the smallest split that fits', () => {
   const facts = factsOf(LLAMA_8B_CONFIG, 8_030_261_248);
   expect(choose({ facts, node: gpus(4), maxModelLen: 8192 })).toMatchObject({ device: 'cuda', data: 4, tensor: 1, deviceSets: [['GPU-0'], ['GPU-1'], ['GPU-2'], ['GPU-3']], enforceEager: false });

@@ -33,10 +33,12 @@ interface EngineArgsOptions {
   /** The model's folder or hub id, resolved. */
   model: string;
   trustRemoteCode: boolean;
+  /** Of the smallest GPU; undefined on CPU. */
+  deviceMemoryBytes?: number | undefined;
 }
 
 /** Throws FLAG_REFUSED for an argument that would change scores and is not applied. Names the engine lacks it refuses itself. */
-export function engineArgsOf(plan: Plan, modelArgs: Readonly<Record<string, unknown>>, { model, trustRemoteCode }: EngineArgsOptions): Record<string, unknown> {
+export function engineArgsOf(plan: Plan, modelArgs: Readonly<Record<string, unknown>>, { model, trustRemoteCode, deviceMemoryBytes }: EngineArgsOptions): Record<string, unknown> {
   for (const [name, refusal] of Object.entries(REFUSED_MODEL_ARGS)) {
     if (modelArgs[name]) throw new AssayError('FLAG_REFUSED', { flag: `model_args ${name}`, ...refusal });
   }
@@ -55,6 +57,8 @@ export function engineArgsOf(plan: Plan, modelArgs: Readonly<Record<string, unkn
     max_num_batched_tokens: plan.maxNumBatchedTokens,
     enforce_eager: plan.enforceEager,
     enable_prefix_caching: plan.enablePrefixCaching,
+    // The engine refuses to start where less than this share is free; its own default is more than others may leave.
+    ...(deviceMemoryBytes === undefined ? {} : { gpu_memory_utilization: Math.floor((1000 * plan.memoryLimitBytes) / deviceMemoryBytes) / 1000 }),
     kv_cache_memory_bytes: plan.device === 'cpu' ? null : plan.kvCacheBytes,
     distributed_executor_backend: plan.tensor * plan.pipeline > 1 ? (modelArgs.distributed_executor_backend ?? 'mp') : modelArgs.distributed_executor_backend,
   });

@@ -106,6 +106,10 @@ export function smallestGpu({ gpus }: NodeFacts): NodeFacts['gpus'][number] | un
 
 function resolveLimit({ input: { limits, node, determinism }, device, wishes }: PlanBasis, { data, tensor, pipeline }: Layout): { bytes: number; kind: MemoryKind } {
   if (device === 'cuda') {
+    // It would be enforced on the address space, of which CUDA reserves far more than a device has.
+    if (limits.memory !== undefined) {
+      throw new AssayError('PLAN_IMPOSSIBLE', { problem: 'limits.memory is for workers on CPU, and this plan is for GPUs', instead: 'Use model_args gpu_memory_utilization, a share of each GPU.' });
+    }
     const share = wishes.gpuMemoryUtilization ?? GPU_SHARE;
     return { bytes: Math.min(...node.gpus.map(({ memoryBytes, freeBytes }) => Math.min(memoryBytes * share, freeBytes))), kind: 'device' };
   }
