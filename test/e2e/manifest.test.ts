@@ -21,7 +21,7 @@ const SETTINGS = { tasks: ['control_right'], include_path: ['test/fixtures/tasks
 /** What a manifest says beside what was effective: wishes, estimates, times, processes, observations, results and digests of them. */
 const NOT_EFFECTIVE = [
   'run', 'code', 'command', 'config', 'engine.asked', 'plan.asked', 'plan.reasons', 'plan.memoryTerms', 'probe', 'rungs', 'timings', 'idle', 'workers', 'batch',
-  'tokens', 'outcomes', 'coverage', 'results', 'scores', 'requestFiles', 'identity', 'warnings', 'waivers',
+  'tokens', 'outcomes', 'coverage', 'results', 'scores', 'requestFiles', 'identity', 'warnings', 'waivers', 'engine.effective.parallel.ranks.0.pid',
 ];
 
 interface Change {
