@@ -56,6 +56,7 @@ export interface ModelShape {
   hidden: number;
   intermediate: number;
   vocab: number;
+  /** Tokens the model was made for. */
   window: number;
 }
 

@@ -8,7 +8,7 @@ import { parseQuantization, type Quantization } from './quantization.ts';
 import type { SafetensorsHeader } from './safetensors-header.ts';
 import { type StoredWeights, sumHeaders, sumShape } from './stored-weights.ts';
 
-export interface ModelFacts extends StoredWeights {
+export interface ModelFacts extends StoredWeights, ModelShape {
   architecture: string;
   modelType: string;
   /** Unpacked, those of scales left out. */
@@ -20,15 +20,6 @@ export interface ModelFacts extends StoredWeights {
   weightBytes: number;
   /** Exact from the files, computed from a known family's shape, or not known at all. */
   weightsFrom: 'headers' | 'shape' | 'nothing';
-  layers: number;
-  heads: number;
-  kvHeads: number;
-  headDim: number;
-  hidden: number;
-  intermediate: number;
-  vocab: number;
-  /** Tokens the model was made for; 0 where config.json does not say. */
-  window: number;
   slidingWindow?: number;
   /** Layers that see only the sliding window. */
   slidingLayers: number;

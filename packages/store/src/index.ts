@@ -15,6 +15,7 @@ export { openResultWriter, ResultWriter } from './result-writer.ts';
 export { findRun, openRunDirectory, type OpenRunDirectory, readRunDirectory, type RunDirectory, writeConfig } from './run-directory.ts';
 export type { EventOf, LoggedEvent, RunEvent } from './run-events.ts';
 export { foldEvents, type RunHistory, sumRequestPhases } from './run-history.ts';
+export { RUNS_FOLDER } from './run-location.ts';
 export { readIdentity, settleIdentity } from './run-identity.ts';
 export { readRunJson, writeRunJson } from './run-json.ts';
 export { buildRunPaths, orderFile, resultsFileName, workerLogFile } from './run-paths.ts';

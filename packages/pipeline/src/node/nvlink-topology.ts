@@ -7,8 +7,7 @@ export interface GpuLinks {
   numaNodes: ReadonlyMap<number, number>;
 }
 
-// The heading is underlined by an escape sequence, also where the output is no terminal.
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- the heading is underlined by an escape sequence, also where the output is no terminal
 const ESCAPES = /\u001B\[[\d;]*m/g;
 
 export function parseTopology(text: string): GpuLinks {

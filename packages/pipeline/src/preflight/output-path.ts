@@ -2,7 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { AssayError } from '@assay/domain';
-import { checkSpace, readIfThere, toDiskError } from '@assay/store';
+import { checkSpace, readIfThere, RUNS_FOLDER, toDiskError } from '@assay/store';
 
 interface OutputQuestion {
   /** As given; undefined: runs/ below `cwd`. */
@@ -14,7 +14,7 @@ interface OutputQuestion {
 
 /** Throws OUTPUT_NOT_WRITABLE or DISK_FULL. Returns the absolute path. */
 export async function checkOutput({ outputPath, cwd, neededBytes = 0 }: OutputQuestion): Promise<string> {
-  const dir = resolve(cwd, outputPath ?? 'runs');
+  const dir = resolve(cwd, outputPath ?? RUNS_FOLDER);
   const folder = await findExistingFolder(dir, dir);
   await access(folder, constants.W_OK | constants.X_OK).catch((error: unknown) => { throw toDiskError(error, dir); });
   await checkSpace(dir, neededBytes);
