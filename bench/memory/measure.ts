@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { engineArgsOf, engineEnvOf, type MemoryKind, type MemoryPlan, type ModelFacts, type NodeFacts, type Plan, type WorkloadSummary } from '@assay/planner';
+import { cpuProcessEnvOf, engineArgsOf, engineEnvOf, type MemoryKind, type MemoryPlan, type ModelFacts, type NodeFacts, type Plan, type WorkloadSummary } from '@assay/planner';
 import type { Probed } from '@assay/protocol';
 import { resolveHome } from '@assay/store';
 import { createLogger } from '@assay/telemetry';
@@ -46,7 +46,7 @@ async function measure({ setting, plan, steps }: Planned, folder: string): Promi
   const worker = spawnWorker({
     role: 'engine', name: 'engine-0', python, pythonPath: join(cloneDir, 'apps/worker'), logFile: join(folder, 'engine.log'), cpus: plan.cpuSets[0] ?? [],
     log: createLogger({ to: join(folder, 'log.ndjson'), level: 'info', bindings: {} }),
-    env: { ASSAY_HOME: resolveHome(process.env), ASSAY_ENGINE: 'vllm', OMP_NUM_THREADS: String(plan.threadsPerWorker) },
+    env: { ASSAY_HOME: resolveHome(process.env), ASSAY_ENGINE: 'vllm', ...(plan.device === 'cpu' ? cpuProcessEnvOf(plan) : {}) },
   });
   try {
     const { packages } = await worker.hello;

@@ -58,7 +58,10 @@ const CHANGES: Record<string, Change> = {
   max_num_batched_tokens: {
     modelArgs: { max_num_batched_tokens: 2048 }, fields: ['engine.effective.batching.maxNumBatchedTokens', 'plan.maxNumBatchedTokens'], identity: 'numeric',
   },
-  enforce_eager: { modelArgs: { enforce_eager: false }, fields: ['engine.effective.numerics.enforceEager'], identity: 'numeric' },
+  enforce_eager: {
+    modelArgs: { enforce_eager: false }, fields: ['engine.effective.numerics.enforceEager'],
+    follows: ['engine.environment.TORCH_COMPILE_DISABLE', 'engine.effective.host.environment.TORCH_COMPILE_DISABLE'], identity: 'numeric',
+  },
   'prefix caching': { modelArgs: { enable_prefix_caching: false }, fields: ['engine.effective.cache.prefixCaching'], identity: 'numeric' },
   'a variable of the engine': {
     env: { VLLM_CPU_ATTN_SPLIT_KV: '0' }, fields: ['engine.environment.VLLM_CPU_ATTN_SPLIT_KV', 'engine.effective.host.environment.VLLM_CPU_ATTN_SPLIT_KV'],

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { buildRunPaths } from '@assay/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AssayWorld, demoModel } from '../support/assay-world.ts';
+import { AssayWorld, demoModel, type Ended } from '../support/assay-world.ts';
 import { requireOrSkip } from '../support/requirements.ts';
 import { readRecord, requireManifest } from '../support/run-record.ts';
 import { readScoreFiles } from '../support/score-files.ts';
@@ -34,21 +34,32 @@ afterAll(() => world.remove());
 function writeTask(): void {
   const longest = draw(8_000, 8_120);
   const lengths = [longest, ...Array.from({ length: 5 }, () => draw(20, 200))];
-  const documents = lengths.map((words, number) => JSON.stringify({ question: `${number}${' so'.repeat(words)}`, choices: ['yes', 'no'], gold: number % 2 }));
+  const documents = lengths.map((words, number) => JSON.stringify({ question: `${number}${' so'.repeat(words)}`, answer: number % 2 ? ' so' : ' no' }));
   writeFileSync(world.path('data.jsonl'), `${documents.join('\n')}\n`);
   writeFileSync(world.path('edge.yaml'), JSON.stringify({
-    task: 'edge', dataset_path: 'json', dataset_kwargs: { data_files: { test: world.path('data.jsonl') } }, test_split: 'test', output_type: 'multiple_choice',
-    doc_to_text: '{{question}} Answer:', doc_to_target: 'gold', doc_to_choice: 'choices', metric_list: [{ metric: 'acc', aggregation: 'mean', higher_is_better: true }],
+    task: 'edge', dataset_path: 'json', dataset_kwargs: { data_files: { test: world.path('data.jsonl') } }, test_split: 'test', output_type: 'loglikelihood',
+    doc_to_text: '{{question}}', doc_to_target: '{{answer}}', metric_list: [{ metric: 'acc', aggregation: 'mean', higher_is_better: true }],
   }));
 }
 
-async function evaluate(name: string, settings: Record<string, unknown>, modelArgs: Record<string, unknown> = {}): Promise<string> {
+interface Settings {
+  settings?: Record<string, unknown>;
+  modelArgs?: Record<string, unknown>;
+  flags?: string[];
+}
+
+async function succeed(command: 'run' | 'probe', name: string, { settings = {}, modelArgs = {}, flags = [] }: Settings): Promise<Ended> {
   const config = world.writeConfig(`${name}.yaml`, {
     model: 'vllm', model_args: { pretrained: demoModel, dtype: 'bfloat16', max_model_len: WINDOW, enforce_eager: true, ...modelArgs },
     tasks: [world.path('edge.yaml')], ...settings,
   });
-  const { exitCode, stderr } = await world.run(['run', '--config', config, '--output_path', world.path(name)]);
-  expect(exitCode, stderr).toBe(0);
+  const ended = await world.run([command, '--config', config, '--output_path', world.path(name), ...flags]);
+  expect(ended.exitCode, ended.stderr).toBe(0);
+  return ended;
+}
+
+async function evaluate(name: string, settings: Record<string, unknown>): Promise<string> {
+  await succeed('run', name, { settings });
   return world.path(name);
 }
 
@@ -96,7 +107,7 @@ test.each([
   ['6 GiB', { limits: { memory: '6GiB' } }, {}],
   ['5 GiB with 1,024 batched tokens asked for', { limits: { memory: '5GiB' } }, { max_num_batched_tokens: 1024 }],
 ])('at %s it fits, and no rung is taken', async (title, settings, modelArgs) => {
-  const dir = await evaluate(title.replace(/\W+/g, '-'), settings, modelArgs);
-  expect(readRungs(dir).map(({ verdict }) => verdict)).toEqual(['fits']);
-  expect((await requireManifest(dir)).rungs).toEqual([]);
+  const { stdout } = await succeed('probe', title.replace(/\W+/g, '-'), { settings, modelArgs, flags: ['--json'] });
+  const { rungs } = JSON.parse(stdout) as { rungs: Rung[] };
+  expect(rungs.map(({ verdict }) => verdict)).toEqual(['fits']);
 });

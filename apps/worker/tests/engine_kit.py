@@ -78,7 +78,7 @@ def shard_command(end: int, *, id: int = 2, shard: str = "s0000", **fields: Any)
     }  # fmt: skip
 
 
-CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "TORCH_COMPILE_DISABLE": "1"}
 SMALL_ENGINE = {
     "dtype": "bfloat16", "max_model_len": 1024, "max_num_seqs": 8, "max_num_batched_tokens": 256, "enforce_eager": True, "block_size": 32,
 }  # fmt: skip

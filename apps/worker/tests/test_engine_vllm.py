@@ -167,6 +167,26 @@ def test_isolated_results_depend_on_their_request_alone(demo_model: str, tmp_pat
     assert subset == {row: everything[row] for row in some}
 
 
+def test_eager_scoring_needs_no_compiler(demo_model: str, tmp_path: Path) -> None:
+    folder = write_requests(tmp_path, [scoring_row([1, 5, 9], [2])])
+    with WorkerProcess(CXX="/nowhere/g++", TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "compiled")) as worker:
+        worker.expect("hello")
+        worker.send(load_command(folder, "vllm", engineArgs={"model": demo_model, **SMALL_ENGINE}, env=CPU_ENVIRONMENT))
+        assert worker.expect("loaded", "failed").type == "loaded", worker.describe()
+        assert [result.outcome for result in worker.run_shard(1).values()] == ["ok"]
+    assert not [path for path in (tmp_path / "compiled").rglob("*") if path.is_file()]
+
+
+def test_ranks_are_counted_in_pieces_as_over_the_whole() -> None:
+    import torch
+
+    from assay_worker.engines.vllm_corrections import RANKED_ROWS, count_not_below
+
+    scores = torch.randint(0, 50, (2 * RANKED_ROWS + 3, 200)).float()
+    values = scores[:, 7:8]
+    assert torch.equal(count_not_below(scores, values), (scores >= values).sum(-1))
+
+
 def test_the_probe_finds_the_oom_that_start_up_does_not_see(demo_model: str, tmp_path: Path) -> None:
     folder = write_requests(tmp_path, [scoring_row([1], [2])])
     arguments = {"model": demo_model, "dtype": "bfloat16", "max_model_len": 8192, "enforce_eager": True}

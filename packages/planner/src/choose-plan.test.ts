@@ -29,7 +29,7 @@ test('fast on two cores is one worker on both, eager for a short run, with a who
 test('two replicas on two cores get a core each, bound from outside', () => {
   const plan = choose({ plan: { data: 2 } });
   expect(plan).toMatchObject({ data: 2, threadsPerWorker: 1, cpuSets: [[0], [1]], memoryLimitBytes: 8 * GIB });
-  expect(engineEnvOf(plan, 1)).toEqual({ VLLM_ENABLE_V1_MULTIPROCESSING: '0', VLLM_CPU_KVCACHE_SPACE: String(plan.kvCacheBytes / GIB), VLLM_CPU_OMP_THREADS_BIND: 'nobind', OMP_NUM_THREADS: '1' });
+  expect(engineEnvOf(plan, 1)).toEqual({ VLLM_ENABLE_V1_MULTIPROCESSING: '0', VLLM_CPU_KVCACHE_SPACE: String(plan.kvCacheBytes / GIB), VLLM_CPU_OMP_THREADS_BIND: 'nobind', OMP_NUM_THREADS: '1', TORCH_COMPILE_DISABLE: '1' });
 });
 
 test.each(['strict', 'isolated'] as const)('%s has one thread a worker for any number of workers', (determinism) => {
@@ -66,7 +66,7 @@ test('pipeline stages on CPU are compiled, and ranks get a set of cores each', (
   expect(choose({ plan: { pipeline: 2 } })).toMatchObject({ pipeline: 2, enforceEager: false });
   expect(() => choose({ plan: { pipeline: 2 }, modelArgs: { enforce_eager: true } })).toThrow(/do not run with enforce_eager/);
   const plan = choose({ plan: { tensor: 3 } });
-  expect(engineEnvOf(plan)).toMatchObject({ VLLM_CPU_OMP_THREADS_BIND: '0|1|1', OMP_NUM_THREADS: '1' });
+  expect(engineEnvOf(plan)).toMatchObject({ VLLM_CPU_OMP_THREADS_BIND: '0|1|1', OMP_NUM_THREADS: '1', TORCH_COMPILE_DISABLE: '1' });
   expect(() => choose({ plan: { tensor: 2 } })).toThrow('attention heads (9) cannot be divided by 2');
 });
 
@@ -87,6 +87,8 @@ test('a limit of 5 GiB is tried with the default batch, since the probe decides;
   expect(tight.maxNumBatchedTokens).toBeLessThan(4096);
   expect(tight.why.join()).toContain(`max_num_batched_tokens=${tight.maxNumBatchedTokens}: `);
   expect(choose({ index: scored, limits: { memory: 5 * GIB, kind: 'cgroup' } }).memory.kind).toBe('resident');
+  // A control group holds all ranks of its worker.
+  expect(choose({ index: scored, limits: { memory: 12 * GIB, kind: 'cgroup' }, plan: { tensor: 3 } }).memoryLimitBytes).toBe(4 * GIB);
 });
 
 test('what cannot fit at all is refused before anything is loaded, with its sizes', () => {

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch._dynamo
 from vllm.engine.arg_utils import EngineArgs
 from vllm.exceptions import VLLMClientError
 from vllm.outputs import RequestOutput
@@ -50,6 +51,8 @@ class VllmEngine:
         if "OMP_NUM_THREADS" in spec.env:
             # The variable itself is read when torch is imported, which was before the plan was known.
             torch.set_num_threads(int(spec.env["OMP_NUM_THREADS"]))
+        # So is this one; ranks in processes of their own read the variable.
+        torch._dynamo.config.disable = spec.env.get("TORCH_COMPILE_DISABLE") == "1"
         self._digests = WeightDigests.start(str(arguments.get("model", "")), arguments.get("tokenizer"))
         engine_args = EngineArgs(**arguments)
         if spec.address_space_bytes is not None:

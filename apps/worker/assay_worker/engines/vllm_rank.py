@@ -1,12 +1,11 @@
-"""Methods that vLLM adds to the worker of every rank (`worker_extension_cls`), so that facts come from where they hold.
-
-Also holds the one correction made to vLLM at run time, see `keep_discarded_rows_unseeded`.
-"""
+"""Methods that vLLM adds to the worker of every rank (`worker_extension_cls`), so that facts come from where they hold."""
 
 import os
 from typing import Any
 
 import torch
+
+from assay_worker.engines.vllm_corrections import correct_cpu_rank
 
 
 class RankFacts:
@@ -18,11 +17,7 @@ class RankFacts:
 
     def assay_prepare_rank(self) -> list[str]:
         """Applies what this version needs. Returns the names, which stand in `effective`."""
-        runner = self.model_runner
-        if _has_cuda(self) or not hasattr(runner, "_bookkeeping_sync"):
-            return []
-        keep_discarded_rows_unseeded(runner)
-        return ["cpu_seeded_chunked_prefill"]
+        return [] if _has_cuda(self) else correct_cpu_rank(self.model_runner)
 
     def assay_describe_rank(self) -> dict[str, Any]:
         runner = self.model_runner
@@ -32,6 +27,8 @@ class RankFacts:
             **_describe_share(self.vllm_config),
             "device": str(self.device),
             "deviceName": torch.cuda.get_device_name(self.device) if _has_cuda(self) else None,
+            # What this process may see of it: of a slice, the slice's.
+            "deviceBytes": torch.cuda.get_device_properties(self.device).total_memory if _has_cuda(self) else None,
             "runtime": (torch.version.cuda or torch.version.hip) if _has_cuda(self) else None,
             "attentionBackends": _read_attention_backends(runner),
             "modelRunner": f"{type(runner).__module__}.{type(runner).__name__}",
@@ -45,30 +42,6 @@ class RankFacts:
     def assay_reset_peak(self) -> None:
         if _has_cuda(self):
             torch.cuda.reset_peak_memory_stats(self.device)
-
-
-def keep_discarded_rows_unseeded(runner: Any) -> None:
-    """A row whose prompt is not complete yet is sampled all the same and the draw is taken back with Generator.set_offset,
-    which CPU generators refuse: one seeded request with a chunked prompt ends the engine. Here such rows draw without their
-    generator, so there is nothing to take back and the texts do not depend on how prompts were cut into chunks."""
-    sample, bookkeep = runner._sample, runner._bookkeeping_sync
-    held: dict[int, Any] = {}
-
-    def sample_without_held(*arguments: Any, **keywords: Any) -> Any:
-        batch = runner.input_batch
-        for row in runner.discard_request_mask.np[: batch.num_reqs].nonzero()[0].tolist():
-            if row in batch.generators:
-                held[row] = batch.generators.pop(row)
-        return sample(*arguments, **keywords)
-
-    def bookkeep_then_return(*arguments: Any, **keywords: Any) -> Any:
-        try:
-            return bookkeep(*arguments, **keywords)
-        finally:
-            runner.input_batch.generators.update(held)
-            held.clear()
-
-    runner._sample, runner._bookkeeping_sync = sample_without_held, bookkeep_then_return
 
 
 def _has_cuda(worker: Any) -> bool:
