@@ -33,6 +33,15 @@ generation_kwargs: {until: ["\n"], max_gen_toks: 8}
 """
 
 
+def write_task(folder: Path, yaml: str, data: str | bytes | None) -> Path:
+    """The task's file in `folder`, with `data` beside it under the name that DATA stands for."""
+    if data is not None:
+        (folder / "data.jsonl").write_bytes(data if isinstance(data, bytes) else data.encode())
+    file = folder / "t.yaml"
+    file.write_text(yaml.replace("DATA", str(folder / "data.jsonl")))
+    return file
+
+
 def build_render(requests_dir: Path, model: str, **changes: Any) -> Render:
     fields: dict[str, Any] = {
         "type": "render", "id": 1, "requests_dir": str(requests_dir), "model_args": {"pretrained": model, "max_model_len": 1024},

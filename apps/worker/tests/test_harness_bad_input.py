@@ -9,7 +9,7 @@ import pytest
 
 from assay_worker.harnesses.refusals import Refusal
 from assay_worker.harnesses.render import render
-from harness_kit import GENERATE, TASKS, build_render
+from harness_kit import GENERATE, TASKS, build_render, write_task
 
 GOOD = '{"question": "What is 1 + 1?", "answer": "2", "choices": ["2", "3"], "gold": 0}\n'
 CHOICE = GENERATE.replace("generate_until", "multiple_choice").replace("doc_to_target: answer", "doc_to_target: gold\ndoc_to_choice: choices")
@@ -60,9 +60,9 @@ CASES: dict[str, tuple[str, str | bytes | None, dict[str, Any], str, list[str]]]
     "images": (GENERATE + "doc_to_image: picture\n", GOOD, {}, "TASK_MULTIMODAL", ["t"]),
     "a sample that does not exist": (GENERATE, GOOD, {"samples": {"t": [0, 7]}}, "CONFIG_VALUE", ["document 7"]),
     "samples of a task that is not in the run": (GENERATE, GOOD, {"samples": {"tt": [0]}}, "CONFIG_VALUE", ["tt"]),
-    "turns without a chat template": (GENERATE, GOOD, {"fewshot_as_multiturn": True}, "CONFIG_VALUE", ["fewshot_as_multiturn"]),
     "a window beyond the model's": (GENERATE, GOOD, {"model_args": {"max_model_len": 9000}}, "CONFIG_VALUE", ["max_model_len", "8192"]),
     "thinking without its end": (GENERATE, GOOD, {"model_args": {"enable_thinking": True}}, "CONFIG_VALUE", ["think_end_token"]),
+    "thinking whose end is a number": (GENERATE, GOOD, {"model_args": {"think_end_token": 151668}}, "CONFIG_VALUE", ["think_end_token", "151668"]),
     "a misspelled task": (GENERATE, GOOD, {"tasks": ["gsm8kk"]}, "TASK_UNKNOWN", ["gsm8k"]),
     "a pattern that matches nothing": (GENERATE, GOOD, {"tasks": ["zz_nothing_*"]}, "TASK_NONE", ["zz_nothing_*"]),
     "no task": (GENERATE, GOOD, {"tasks": []}, "TASK_NONE", []),
@@ -88,14 +88,6 @@ def refuse(folder: Path, model: str, yaml: str, data: str | bytes | None, change
     with pytest.raises(Refusal) as caught:
         render(build_render(folder / "requests", model, **{"tasks": [str(file)]} | changes | {"model_args": model_args}), lambda: None)
     return caught.value
-
-
-def write_task(folder: Path, yaml: str, data: str | bytes | None) -> Path:
-    if data is not None:
-        (folder / "data.jsonl").write_bytes(data if isinstance(data, bytes) else data.encode())
-    file = folder / "t.yaml"
-    file.write_text(yaml.replace("DATA", str(folder / "data.jsonl")))
-    return file
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from lm_eval.evaluator_utils import EvalAcc
 from lm_eval.utils import _build_hierarchy_info, handle_non_serializable
 
 from assay_worker.harnesses.document_metrics import list_metrics
-from assay_worker.harnesses.groups import add_groups
+from assay_worker.harnesses.groups import GroupScore, add_groups
 from assay_worker.harnesses.metric_rows import build_group_rows, build_task_rows
 from assay_worker.harnesses.results import collect_scored, describe_experiment, describe_run, describe_surroundings
 from assay_worker.harnesses.samples import dump_sample
@@ -28,7 +28,7 @@ def aggregate(session: Session, command: Aggregate) -> Aggregated:
     folder.mkdir(parents=True, exist_ok=True)
     date = re.sub(r"[^\w.+-]", "-", command.date)
     scored = collect_scored(session)
-    reasons = add_groups(session, scored)
+    groups = add_groups(session, scored)
     main: dict[str, Any] = dict(scored._to_eval_results())
     config = describe_run(session, command.config)
     seconds = time.time() - session.started
@@ -48,7 +48,7 @@ def aggregate(session: Session, command: Aggregate) -> Aggregated:
         seconds=time.perf_counter() - clock,
         results_file=str(results_file),
         samples_files=[str(path) for path in samples],
-        rows=list_rows(session, scored, main, reasons),
+        rows=list_rows(session, scored, main, groups),
     )
 
 
@@ -59,7 +59,7 @@ def _write_samples(folder: Path, part: TaskPart, date: str) -> Path:
     return path
 
 
-def list_rows(session: Session, scored: EvalAcc, main: dict[str, Any], reasons: dict[str, dict[str, str]]) -> list[MetricRow]:
+def list_rows(session: Session, scored: EvalAcc, main: dict[str, Any], groups: dict[str, GroupScore]) -> list[MetricRow]:
     """In the order of lm_eval's table. A task without a score stands there too, with the reason."""
     parts = {part.name: part for part in session.parts}
     names = {**dict.fromkeys(parts), **dict.fromkeys(main["results"])}
@@ -73,9 +73,7 @@ def list_rows(session: Session, scored: EvalAcc, main: dict[str, Any], reasons: 
             missing = {f"{metric},{one}": "not scored" for metric in list_metrics(part.task) for one in list_filters(part)}
             rows += build_task_rows(part, {}, missing)
         else:
-            shots = main["n-shot"].get(name)
-            directions = main["higher_is_better"].get(name, {})
-            rows += build_group_rows(session.groups[name], shots, dict(scored.metrics[name]), reasons[name], directions)
+            rows += build_group_rows(groups[name], main["n-shot"].get(name), dict(scored.metrics[name]), main["higher_is_better"].get(name, {}))
     return rows
 
 

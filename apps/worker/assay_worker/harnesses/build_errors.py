@@ -13,8 +13,8 @@ import yaml
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from lm_eval.config.task import TaskConfig
 
-from assay_worker.harnesses.documents import MissingFieldError
 from assay_worker.harnesses.refusals import Refusal, refuse_field, refuse_task
+from assay_worker.harnesses.templates import MissingFieldError
 
 _UNKNOWN_KEY = re.compile(r"unexpected keyword argument '(\w+)'")
 _SPLIT_READERS = {"test_docs", "validation_docs", "training_docs", "fewshot_docs"}

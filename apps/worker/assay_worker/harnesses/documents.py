@@ -1,52 +1,12 @@
-"""The documents of a task as they are used: which ones, read once, and whether they hold what the templates ask for.
+"""The documents of a task as they are used: which ones, read once, and whether they hold the fields its configuration names."""
 
-A JSON line that lacks a field reaches the templates as null and would be written into the prompt as "None".
-"""
-
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import lm_eval.utils
 from lm_eval.api.task import Task
 from lm_eval.evaluator_utils import get_sample_size
 
 from assay_worker.harnesses.refusals import refuse_field, refuse_value
-
-
-class MissingFieldError(Exception):
-    """A template writes a field that the document does not have."""
-
-
-class TemplateWatch:
-    """lm_eval compiles a template for every document; here each is compiled once. `strict`: a null in a prompt is an error."""
-
-    strict = False
-
-    def install(self) -> None:
-        env = lm_eval.utils.env
-        if env.finalize is None:
-            env.finalize = self._notice
-            env.from_string = functools.lru_cache(maxsize=4096)(env.from_string)
-            lm_eval.utils.apply_template = self._apply
-
-    def _notice(self, value: Any) -> Any:
-        self._saw_none |= value is None
-        return value
-
-    def _apply(self, template: str, doc: dict[str, Any]) -> str:
-        self._saw_none = False
-        text: str = lm_eval.utils.env.from_string(template).render(**doc)
-        if self._saw_none and self.strict:
-            missing = [name for name, value in doc.items() if value is None and name in template]
-            names = ", ".join(f'"{name}"' for name in missing) or "a value"
-            raise MissingFieldError(f"it has no {names}, which its template {template[:80]!r} writes")
-        return text
-
-    _saw_none = False
-
-
-TEMPLATES = TemplateWatch()
 
 
 def read_documents(task: Task, name: str, limit: float | None, samples: dict[str, list[int]] | None) -> list[tuple[int, Any]]:

@@ -3,14 +3,15 @@
 import math
 from typing import Any
 
-from lm_eval.api.group import Group
-
+from assay_worker.harnesses.groups import GroupScore
 from assay_worker.harnesses.session import TaskPart
 from assay_worker.harnesses.task_facts import read_version
-from assay_worker.protocol import MetricRow
+from assay_worker.protocol import MetricRow, Partial
 
 
-def build_task_rows(part: TaskPart, values: dict[str, Any], errors: dict[str, str]) -> list[MetricRow]:
+def build_task_rows(
+    part: TaskPart, values: dict[str, Any], errors: dict[str, str], partial: dict[str, Partial] | None = None
+) -> list[MetricRow]:
     task = part.task
     head = {
         "task": part.name,
@@ -19,12 +20,13 @@ def build_task_rows(part: TaskPart, values: dict[str, Any], errors: dict[str, st
         "num_fewshot": int(task.get_config("num_fewshot") or 0),
         "group": False,
     }
-    return _build_rows(head, values, errors, _read_directions(task))
+    rows = _build_rows(head, values, errors, _read_directions(task))
+    return [row.model_copy(update={"partial": (partial or {}).get(f"{row.metric},{row.filter}")}) for row in rows]
 
 
-def build_group_rows(
-    group: Group, shots: Any, values: dict[str, Any], errors: dict[str, str], directions: dict[str, Any]
-) -> list[MetricRow]:
+def build_group_rows(score: GroupScore, shots: Any, values: dict[str, Any], directions: dict[str, Any]) -> list[MetricRow]:
+    """lm_eval's number first, by the mean that the group asks for, then the other."""
+    group = score.group
     head = {
         "task": group.name,
         "alias": group.alias or group.name,
@@ -32,7 +34,10 @@ def build_group_rows(
         "num_fewshot": shots if isinstance(shots, int) else " ",
         "group": True,
     }
-    return _build_rows(head, values, errors, directions)
+    asked = _build_rows(head, values, score.reasons, directions)
+    others = _build_rows(head, score.others, {}, directions)
+    named = [row.model_copy(update={"mean": score.name_mean(row.metric, is_other)}) for rows, is_other in ((asked, False), (others, True)) for row in rows]
+    return sorted(named, key=lambda row: (row.metric, row.filter))
 
 
 def _build_rows(head: dict[str, Any], values: dict[str, Any], errors: dict[str, str], directions: dict[str, Any]) -> list[MetricRow]:

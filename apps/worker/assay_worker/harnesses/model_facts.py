@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from assay_worker.harnesses.refusals import refuse_value
 from assay_worker.harnesses.render_model import RenderModel
 from assay_worker.protocol import Render
 
@@ -36,9 +35,7 @@ def list_model_warnings(command: Render, model: RenderModel, template: str | Non
 
 
 def decide_multiturn(command: Render) -> bool:
-    """lm_eval's command: on with a chat template unless it is said otherwise, and an error without one."""
-    if command.fewshot_as_multiturn and not command.apply_chat_template:
-        raise refuse_value("run", "fewshot_as_multiturn", "it needs apply_chat_template")
+    """lm_eval's command: on with a chat template unless it is said otherwise. Without one the command line refuses it."""
     if command.fewshot_as_multiturn is None:
         return bool(command.apply_chat_template)
     return command.fewshot_as_multiturn

@@ -6,7 +6,6 @@ from typing import Any
 
 from assay_worker.harnesses.chat import ChatRenderer, choose_template, read_template_args
 from assay_worker.harnesses.digests import digest_text, digest_tokenizer
-from assay_worker.harnesses.documents import TEMPLATES
 from assay_worker.harnesses.environment import go_offline
 from assay_worker.harnesses.generation import ParameterSets
 from assay_worker.harnesses.model_facts import decide_multiturn, describe_bos, describe_seeds, list_model_warnings
@@ -19,6 +18,7 @@ from assay_worker.harnesses.render_task import Advance, Rendering, render_task
 from assay_worker.harnesses.request_files import RequestWriter
 from assay_worker.harnesses.session import Session
 from assay_worker.harnesses.tasks import Suite, build_suite
+from assay_worker.harnesses.templates import TemplateWatch
 from assay_worker.harnesses.tokenizer import is_local_model, load_model_text
 from assay_worker.protocol import Render, Rendered
 
@@ -35,20 +35,22 @@ def render(command: Render, advance: Advance) -> tuple[Session, Rendered]:
     chat = ChatRenderer(text.tokenizer, template, text.name, template_args)
     model = RenderModel(text, command.model_args, chat)
     advance()
-    TEMPLATES.install()
+    templates = TemplateWatch()
+    templates.install()
     suite = build_suite(command, local, advance)
     check_samples(command, suite)
     parameters = ParameterSets()
     with RequestWriter(Path(command.requests_dir)) as writer:
-        rendering = Rendering(command, suite, model, PromptMaker(model, parameters), writer, multiturn, advance)
+        rendering = Rendering(command, suite, model, PromptMaker(model, parameters), writer, templates, multiturn, advance)
         rendered = [render_task(rendering, number, name) for number, name in enumerate(suite.tasks)]
         parts = [part for part, _ in rendered]
         refuse_overlong(command, writer.table, parts, model.max_length)
         number_prefixes(writer.table, [part.rows for part in parts])
         digest = writer.finish(parameters)
         parameter_sets = writer.table.read_column("parameterSet").tolist()
+        lost_tokens = {row: lost for row, lost in enumerate(writer.table.read_column("truncatedTokens").tolist()) if lost}
         tokens = writer.table.tokens
-    session = Session(command, model, template, multiturn, parts, suite.groups, parameters.stops, parameter_sets, started)
+    session = Session(command, model, template, multiturn, parts, suite.groups, parameters.stops, parameter_sets, lost_tokens, started)
     warnings += list_model_warnings(command, model, template) + chat.list_warnings() + suite.warnings
     return session, Rendered(
         type="rendered",
@@ -71,11 +73,12 @@ def render(command: Render, advance: Advance) -> tuple[Session, Rendered]:
 
 
 def check_command(command: Render) -> None:
-    if command.limit is not None and command.samples is not None:
-        raise refuse_value("run", "samples", "give limit or samples, not both")
     side = command.model_args.get("truncation_side", "left")
     if side not in ("left", "right", "middle"):
         raise refuse_value("model_args", "truncation_side", f'"{side}" is not left, right or middle')
+    end = command.model_args.get("think_end_token")
+    if end is not None and (not isinstance(end, str) or not end):
+        raise refuse_value("model_args", "think_end_token", f"{end!r} is not the text that ends the thinking")
 
 
 def check_samples(command: Render, suite: Suite) -> None:

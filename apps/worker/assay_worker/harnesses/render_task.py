@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from lm_eval.api.task import Task
+
 from assay_worker.harnesses.build_errors import explain_build_error
 from assay_worker.harnesses.data_files import list_data_files
 from assay_worker.harnesses.digests import digest_documents
-from assay_worker.harnesses.documents import TEMPLATES, check_fields, choose_samples, read_documents
+from assay_worker.harnesses.documents import check_fields, choose_samples, read_documents
 from assay_worker.harnesses.fewshot import FewshotWatch
 from assay_worker.harnesses.overlong import describe_truncation
 from assay_worker.harnesses.prompts import PromptMaker, check_instances
@@ -18,6 +20,7 @@ from assay_worker.harnesses.session import TaskPart
 from assay_worker.harnesses.task_facts import describe_filters, describe_metrics, digest_named_files, find_split, read_version
 from assay_worker.harnesses.task_lints import lint_task
 from assay_worker.harnesses.tasks import Suite
+from assay_worker.harnesses.templates import TemplateWatch
 from assay_worker.protocol import Render, RenderedTask
 
 Advance = Callable[[], None]
@@ -32,6 +35,7 @@ class Rendering:
     model: RenderModel
     maker: PromptMaker
     writer: RequestWriter
+    templates: TemplateWatch
     multiturn: bool
     advance: Advance
 
@@ -66,7 +70,7 @@ def render_task(rendering: Rendering, number: int, name: str) -> tuple[TaskPart,
 def build_part(rendering: Rendering, number: int, name: str) -> TaskPart:
     """lm_eval builds the requests; every failure names the task, the document and the cause."""
     command, task = rendering.command, rendering.suite.tasks[name]
-    TEMPLATES.strict = name in rendering.suite.local
+    is_local = name in rendering.suite.local
     numbers: dict[int, int] = {}
     try:
         total = len(task.eval_docs)
@@ -74,24 +78,28 @@ def build_part(rendering: Rendering, number: int, name: str) -> TaskPart:
         documents = read_documents(task, name, command.limit, command.samples)
         if not documents:
             raise Refusal("DATASET_EMPTY", {"task": name, "problem": f"{total} documents, none of them asked for"}, "task")
-        if TEMPLATES.strict:
+        if is_local:
             check_fields(task, name, documents, lambda place: numbers.get(place, place))
-        task.build_all_requests(
-            limit=None,
-            samples=None,
-            rank=0,
-            world_size=1,
-            system_instruction=command.system_instruction,
-            apply_chat_template=bool(command.apply_chat_template),
-            fewshot_as_multiturn=rendering.multiturn,
-            chat_template=rendering.model.apply_chat_template if command.apply_chat_template else None,
-            tokenizer_name=rendering.model.tokenizer_name if command.apply_chat_template else "",
-        )
+        with rendering.templates.refusing_null(is_local):
+            build_requests(rendering, task)
     except Exception as error:
         raise explain_build_error(error, name, lambda place: numbers.get(place, place)) from error
-    finally:
-        TEMPLATES.strict = False
     return TaskPart(number, name, task, task.instances, (0, 0), [], documents, numbers, total)
+
+
+def build_requests(rendering: Rendering, task: Task) -> None:
+    command, model = rendering.command, rendering.model
+    task.build_all_requests(
+        limit=None,
+        samples=None,
+        rank=0,
+        world_size=1,
+        system_instruction=command.system_instruction,
+        apply_chat_template=bool(command.apply_chat_template),
+        fewshot_as_multiturn=rendering.multiturn,
+        chat_template=model.apply_chat_template if command.apply_chat_template else None,
+        tokenizer_name=model.tokenizer_name if command.apply_chat_template else "",
+    )
 
 
 def add_rows(rendering: Rendering, part: TaskPart) -> None:

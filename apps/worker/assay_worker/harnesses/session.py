@@ -41,6 +41,8 @@ class TaskPart:
 
 @dataclass
 class Session:
+    """`stops`: what cuts a text afterwards, by parameter set. `lost_tokens`: by row, of the prompts that were cut."""
+
     command: Render
     model: RenderModel
     chat_template: str | None
@@ -49,4 +51,5 @@ class Session:
     groups: dict[str, Group]
     stops: list[list[str]]
     parameter_sets: list[int]
+    lost_tokens: dict[int, int]
     started: float

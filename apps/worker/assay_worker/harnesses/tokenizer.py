@@ -112,13 +112,11 @@ def _first_line(error: Exception) -> str:
 
 def find_window(config: Any, model_args: dict[str, Any]) -> int:
     """max_model_len (or lm_eval's max_length) where given, else what vLLM derives from the configuration."""
-    asked = [(key, model_args[key]) for key in ("max_model_len", "max_length") if model_args.get(key) is not None]
-    if len(asked) > 1:
-        raise refuse_value("model_args", "max_length", "give max_model_len or max_length, not both")
     derived = derive_window(config)
-    if not asked:
+    key = next((name for name in ("max_model_len", "max_length") if model_args.get(name) is not None), None)
+    if key is None:
         return derived
-    key, value = asked[0]
+    value = model_args[key]
     try:
         window = int(value)
     except (TypeError, ValueError):
