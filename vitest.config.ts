@@ -1,4 +1,5 @@
-// Two projects: `unit` runs in parallel and first; `engine` uses the real engine and real kills, one file at a time.
+// `unit` runs first. `chaos` starts whole runs on the simulated engine and the set-up, which each fill one core: two files at a time.
+// `engine` uses the real engine, which fills them all: one file at a time.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -16,13 +17,23 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'chaos',
+          include: ['test/{chaos,setup}/**/*.test.ts'],
+          maxWorkers: 2,
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
           name: 'engine',
-          include: ['test/{e2e,chaos}/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts'],
           fileParallelism: false,
           maxWorkers: 1,
           testTimeout: 900_000,
           hookTimeout: 900_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

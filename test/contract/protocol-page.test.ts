@@ -42,8 +42,8 @@ test('every field of a result and every outcome is documented', () => {
 });
 
 test('every failure class is documented with what follows from it', () => {
-  const documented = readRows('A failure').map(([cell = '', rung, restart, remedy]) => [names(cell)[0], rung === 'yes', restart === 'yes', remedy]);
-  expect(documented).toEqual(Object.entries(FAILURE_CLASSES).map(([name, { rung, restart, remedy }]) => [name, rung, restart, remedy]));
+  const documented = readRows('A failure').map(([cell = '', rung, restart, retry, remedy]) => [names(cell)[0], rung === 'no' ? false : rung, restart === 'yes', retry === 'yes', remedy]);
+  expect(documented).toEqual(Object.entries(FAILURE_CLASSES).map(([name, { rung, restart, retry, remedy }]) => [name, rung, restart, retry, remedy]));
 });
 
 test('every column of the request index is documented, in order', () => {

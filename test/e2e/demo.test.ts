@@ -136,6 +136,40 @@ describe('the scores', () => {
   });
 });
 
+describe('the other commands', () => {
+  const ask = async (...args: string[]) => {
+    const { exitCode, stdout, stderr } = await world.run(args);
+    expect(exitCode, stderr).toBe(0);
+    return stdout;
+  };
+
+  test('status tells that the run is over and every request final', async () => {
+    expect(JSON.parse(await ask('status', dir, '--json'))).toMatchObject({
+      state: 'sealed', alive: false, ended: null, epoch: 1, processes: [], requests: { total: REQUESTS, final: REQUESTS, duplicates: 0 }, open: { total: 0 },
+    });
+    expect(await ask('status', dir)).toMatch(/^state +sealed$[^]*^requests +400\/400 final \(100 %\)/m);
+  });
+
+  test('results shows the table that the run ended with', async () => {
+    const table = ended.stdout.slice(ended.stdout.indexOf('|'), ended.stdout.lastIndexOf('|') + 1);
+    expect(table.split('\n').length).toBeGreaterThan(TASKS.length);
+    expect(await ask('results', dir)).toContain(table);
+    expect(JSON.parse(await ask('results', dir, '--json'))).toMatchObject({ sealed: true, rows: manifest.scores.rows.map(({ task, metric, value }) => ({ task, metric, value })) });
+  });
+
+  test('logs ends with the seal, and shows what the engine printed', async () => {
+    expect(await ask('logs', dir, '--lines', '20')).toMatch(/from=scoring to=sealed/);
+    expect(await ask('logs', dir, '--worker', 'engine-0')).toContain('vLLM');
+  });
+
+  test('plan weighs the same run for eight cards that are not here', async () => {
+    const model = `pretrained=${demoModel},dtype=bfloat16,max_model_len=4096`;
+    const planned = JSON.parse(await ask('plan', '--config', 'tasks/demo.yaml', '--model_args', model, '--devices', '8xH100-80GB', '--json'));
+    expect(planned).toMatchObject({ plan: { device: 'cuda', deviceSets: expect.any(Array) }, rendered: { requests: REQUESTS } });
+    expect(planned.candidates.length).toBeGreaterThan(3);
+  });
+});
+
 test('the time left was told all along', () => {
   const forecast = describeForecast(scrapes);
   console.log(forecast.line);

@@ -1,6 +1,7 @@
 // One model under every layout this machine can run, on the real engine: the same scores as one worker, and evidence in the
 // manifest that the replicas and ranks existed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Rank } from '@assay/protocol';
 import { AssayWorld, demoModel } from '../support/assay-world.ts';
 import { cloneDir, hasProgram, requireOrSkip } from '../support/requirements.ts';
 import { readRecord, requireManifest } from '../support/run-record.ts';
@@ -11,12 +12,6 @@ const isPresent = requireOrSkip('the demo model', demoModel !== undefined, '`npm
 const SUM_TOLERANCE = 1e-3;
 /** SmolLM2-135M. */
 const [LAYERS, HEADS] = [30, 9];
-
-interface Rank {
-  pid: number;
-  layers: number[];
-  heads: number[];
-}
 
 const world = new AssayWorld();
 let alone: string;
@@ -41,7 +36,7 @@ function prepare(name: string, plan: Record<string, number>): string[] {
 
 async function readRanks(dir: string): Promise<Rank[]> {
   const { engine } = await requireManifest(dir);
-  return (engine.effective as unknown as { parallel: { ranks: Rank[] } }).parallel.ranks;
+  return engine.effective.parallel.ranks;
 }
 
 async function expectSameScores(dir: string): Promise<void> {

@@ -1,6 +1,7 @@
 // A small but complete manifest, for tests of what writes and reads them.
 import { OUTCOME_NAMES, REQUEST_KINDS } from '@assay/domain';
 import type { ManifestInput } from '@assay/protocol';
+import { buildSampleEffective } from './sample-effective.ts';
 
 const DIGEST = 'a'.repeat(64);
 const AT = '2026-01-01T00:00:00.000Z';
@@ -22,6 +23,7 @@ export function buildSampleManifest(): ManifestInput {
       task: 't', alias: 't', outputType: 'generate_until', version: 1, files: { 't.yaml': DIGEST }, datasetDigest: DIGEST, promptsDigest: DIGEST, documents: 1,
       documentsTotal: 1, requests: 1, truncatedRequests: 0, truncatedTokens: 0, numFewshot: 0, fewshotDocs: [], fewshotRule: 'none', generationParameters: {},
       metrics: [{ metric: 'exact_match' }], filters: [], repeats: 1, firstTokens: [1], unsafeCode: false, coverage, lengthShare: 0,
+      scoredDocuments: 1, headline: 'whole', answers: { truncatedDocuments: 0, generated: 1, unfinishedThoughts: 0, controlCharacters: 0, repeated: 0, copied: 0 },
     }],
     groups: {},
     prompts: {
@@ -30,8 +32,8 @@ export function buildSampleManifest(): ManifestInput {
     },
     seeds: { fewshot: { value: 1234, appliedTo: ['few-shot sampling'] } },
     model: { name: '/m', path: '/m', revision: null, type: 'llama', configDigest: DIGEST, weights: { digest: DIGEST, files: {}, bytes: 0 }, tokenizerDigest: DIGEST },
-    engine: { name: 'vllm', version: '0.32.0', ...interpreter, asked: { token: 'secret-value' }, effective: { dtype: 'float32' }, environment: {} },
-    device: { kind: 'cpu', name: 'CPU', count: 2, memoryBytes: null, driver: null, runtime: null },
+    engine: { name: 'vllm', version: '0.32.0', ...interpreter, asked: { token: 'secret-value' }, effective: buildSampleEffective(), environment: {} },
+    device: { kind: 'cpu', name: 'CPU', count: 2, memoryBytes: null, driver: null, runtime: null, devices: [] },
     plan: { asked: 'auto', data: 1, tensor: 1, pipeline: 1, maxNumSeqs: 8, maxNumBatchedTokens: 2048, maxModelLen: 4096, rung: 0, reasons: [], memoryTerms: {} },
     probe: { seconds: 1, rungs: [{ rung: 0, verdict: 'fits', plan: {}, seconds: 1, predictedBytes: 1, measuredBytes: 1, failure: null }] },
     rungs: [],

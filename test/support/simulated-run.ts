@@ -3,10 +3,10 @@ import { type AssayWorld, demoModel } from './assay-world.ts';
 import { cloneDir } from './requirements.ts';
 
 /** See apps/worker/assay_worker/engines/faults.py. */
-interface Fault {
+export interface Fault {
   at: 'load' | 'add' | 'row';
   row?: number;
-  do: 'exit' | 'kill' | 'hang' | 'sleep' | 'spawn' | 'print' | 'stderr' | 'raise' | 'oom' | 'refuse' | 'swallow';
+  do: 'exit' | 'kill' | 'hang' | 'sleep' | 'spawn' | 'print' | 'stderr' | 'raise' | 'oom' | 'touch' | 'refuse' | 'swallow';
   /** A file that it makes when it strikes; while that is there it does not strike again. */
   marker?: string;
   [detail: string]: unknown;

@@ -57,8 +57,8 @@ export class ProgressView implements RunObserver {
     this.#print(`warning: ${redactText(text)}`);
   }
 
-  onPlan(plan: Parameters<RunObserver['onPlan']>[0]): void {
-    if (this.#outcome !== 'plan') this.#print(renderPlan(plan));
+  onPlan(...[plan, time]: Parameters<RunObserver['onPlan']>): void {
+    if (this.#outcome !== 'plan') this.#print(renderPlan(plan, time));
   }
 
   onProbe(report: Parameters<RunObserver['onProbe']>[0]): void {

@@ -61,6 +61,7 @@ RULES = _rules([
         r"Cannot re-initialize CUDA in forked subprocess",
         r"NVIDIA driver on your system is too old", r"CUDA driver version is insufficient", r"no kernel image is available",
     ]),
+    ("port", [r"(?i:address already in use)", r"EADDRINUSE", r"Could not find open port after"]),
     ("device", [
         r"Watchdog caught collective operation timeout", r"NCCL error", r"an illegal memory access was encountered", r"device-side assert",
         r"unspecified launch failure", r"GPU is lost", r"fallen off the bus", r"uncorrectable ECC", r"CUDA error",

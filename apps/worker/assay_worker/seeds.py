@@ -1,11 +1,12 @@
-"""The seed of one sampled request, so that repeats differ and a rerun, a resume or another order gives the same texts."""
+"""The seed of one sampled request, so that repeats differ and a rerun, a resume, a subset or another order gives the same texts."""
 
 import hashlib
+import struct
 
 
-def derive_request_seed(run_seed: int, task: int, ordinal: int, repeat: int) -> int:
-    """63 bits of sha256 over the run's seed and the request's key."""
-    key = f"{run_seed}:{task}:{ordinal}:{repeat}".encode()
+def derive_request_seed(run_seed: int, tokens: list[int], repeat: int) -> int:
+    """63 bits of sha256 over the run's seed, the repeat and the prompt; no place among other requests, so that none of them matters."""
+    key = f"{run_seed}:{repeat}:".encode() + struct.pack(f"<{len(tokens)}I", *tokens)
     return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") >> 1
 
 

@@ -141,7 +141,7 @@ class Serving:
         if not request.is_scoring and draws_randomly(request.parameters):
             asked = request.parameters.get("seed")
             base = self._settings.seed if asked is None else asked
-            seed = derive_request_seed(int(base), request.task, request.ordinal, request.repeat)
+            seed = derive_request_seed(int(base), request.tokens, request.repeat)
         return EngineRequest(
             id=request_id,
             row=request.row,

@@ -6,6 +6,7 @@ import pytest
 
 from assay_worker.engines.base import Answer, Engine, EngineRequest, LoadSpec, RequestRefused
 from assay_worker.engines.simulated import SimulatedEngine
+from assay_worker.protocol import check_effective
 from engine_kit import load_vllm
 
 GREEDY = {"temperature": 0, "ignore_eos": True}
@@ -92,7 +93,7 @@ def test_counts_the_sequences_of_a_step(engine: Engine) -> None:
 
 def test_says_what_is_in_force(engine: Engine) -> None:
     effective = engine.describe()
-    assert {"engine", "simulated", "model", "numerics", "batching", "cache", "parallel", "host"} <= effective.keys()
+    check_effective({**effective, "determinism": "fast", "scoring": "exact", "runSeed": 1})
     assert effective["batching"]["maxNumSeqs"] == engine.limits.max_num_seqs == 8
     assert effective["batching"]["maxModelLen"] == engine.limits.max_model_len == 1024
     engine.reset_peak()

@@ -21,7 +21,7 @@ def start(tmp_path: Path, rows: int = 8, **load: Any) -> WorkerProcess:
 def test_a_whole_life(tmp_path: Path) -> None:
     with start(tmp_path) as worker:
         loaded = worker.expect("loaded")
-        assert loaded.effective["simulated"] is True and loaded.effective["determinism"] == "fast"
+        assert loaded.effective.simulated is True and loaded.effective.determinism == "fast"
         step = {"kind": "loglikelihood", "contextTokens": 10, "continuationTokens": 2, "newTokens": 1, "sequences": 2}
         worker.send({"type": "probe", "id": 5, "steps": [step]})
         assert worker.expect("probed").verdict == "fits"

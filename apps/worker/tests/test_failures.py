@@ -30,6 +30,11 @@ SAID = [
     ("device", "RuntimeError: CUDA error: an illegal memory access was encountered"),
     ("device", "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)"),
     ("driver", "RuntimeError: Cannot re-initialize CUDA in forked subprocess."),
+    ("port", "torch.distributed.DistNetworkError: The server socket has failed to listen. code: -98, name: EADDRINUSE, message: address already in use"),
+    ("port", "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:94, unhandled system error\nsocketStartConnect: bind failed: Address already in use"),
+    ("port", "OSError: [Errno 98] Address already in use"),
+    ("port", "zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5570')"),
+    ("port", "RuntimeError: Could not find open port after 1000 attempts starting from port 20000"),
     ("usage", "TypeError: EngineArgs.__init__() got an unexpected keyword argument 'max_modle_len'"),
     ("usage", "ValueError: User-specified max_model_len (99999) is greater than the derived max_model_len (8192)"),
     ("unknown", "ZeroDivisionError: division by zero"),
@@ -52,6 +57,20 @@ def test_looks_for_the_root_cause_in_the_log_where_only_the_engine_core_is_named
     assert (failure.class_, failure.allocation_bytes) == ("oom", 512 * 2**20)
     assert classify_exception(error).class_ == "engine"
     assert classify_exception(error, "nothing of interest").class_ == "engine"
+
+
+def test_a_taken_port_is_the_cause_where_the_log_of_the_engine_core_names_it() -> None:
+    """What eight engines started at once print when two of them drew the same rendezvous port."""
+    error = RuntimeError("Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}")
+    log = (
+        "(Worker_TP1 pid=812) INFO [network_utils.py:248] Port 20480 is already in use, trying port 20481\n"
+        "(Worker_TP0 pid=811) ERROR [multiproc_executor.py:772] WorkerProc failed to start.\n"
+        "(Worker_TP0 pid=811) torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. "
+        "port: 48613, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use\n"
+        "(EngineCore pid=770) Exception: WorkerProc initialization failed due to an exception in a background process.\n"
+    )
+    assert classify_exception(error, log).class_ == "port"
+    assert classify_exception(error, log.splitlines()[0]).class_ == "engine"
 
 
 def test_finds_the_cause_behind_an_exception() -> None:

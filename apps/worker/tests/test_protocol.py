@@ -10,12 +10,14 @@ import pytest
 from pydantic import ValidationError
 
 from assay_worker.protocol import (
+    ANSWERED_OUTCOMES,
     FAILURE_CLASSES,
+    FINAL_OUTCOMES,
     PROTOCOL_VERSION,
     REQUEST_KINDS,
+    Aggregate,
     Failed,
     Failure,
-    Loaded,
     Outcome,
     Result,
     Results,
@@ -60,8 +62,10 @@ def test_refuses_what_typescript_refuses(fixture: dict[str, Any]) -> None:
 
 
 def test_floats_that_are_not_finite_go_by_name_wherever_they_stand() -> None:
-    loaded = Loaded(type="loaded", id=1, seconds=1.0, peak_bytes=1, effective={"a": [math.inf, {"b": math.nan}], "c": -math.inf})
-    assert json.loads(write_message(loaded))["effective"] == {"a": ["Infinity", {"b": "NaN"}], "c": "-Infinity"}
+    aggregate = Aggregate(
+        type="aggregate", id=1, scores_dir="/s", date="d", log_samples=True, config={}, extra={"a": [math.inf, {"b": math.nan}], "c": -math.inf}
+    )
+    assert json.loads(write_message(aggregate))["extra"] == {"a": ["Infinity", {"b": "NaN"}], "c": "-Infinity"}
     result = Result(row=0, task=0, ordinal=0, repeat=0, window=0, outcome="ok", logprob=-math.inf)
     message = Results(type="results", shard="s0000", epoch=1, attempt=1, results=[result])
     assert json.loads(write_message(message))["results"][0]["logprob"] == "-Infinity"
@@ -83,7 +87,10 @@ def test_tables_equal_those_of_typescript() -> None:
     assert terms and re.findall(r"'(\w+)'", terms[1]) == ["weights", "kv", "activation", "logits", "graph"]
 
     domain = (PACKAGES / "domain/src/outcomes.ts").read_text("utf-8")
-    assert tuple(re.findall(r"^  (\w+): \{ final", domain, re.MULTILINE)) == get_args(Outcome)
+    outcomes = re.findall(r"^  (\w+): \{ final: (\w+), answered: (\w+),", domain, re.MULTILINE)
+    assert tuple(name for name, _, _ in outcomes) == get_args(Outcome)
+    assert {name for name, final, _ in outcomes if final == "true"} == FINAL_OUTCOMES
+    assert {name for name, _, answered in outcomes if answered == "true"} == ANSWERED_OUTCOMES
     kinds = re.search(r"REQUEST_KINDS = \[(.*?)\]", (PACKAGES / "domain/src/requests.ts").read_text("utf-8"))
     assert kinds and tuple(re.findall(r"'(\w+)'", kinds[1])) == REQUEST_KINDS
 

@@ -54,12 +54,12 @@ def test_no_requests_are_no_error(tmp_path: Path) -> None:
 
 
 def test_eight_repeats_have_eight_seeds_that_never_change() -> None:
-    seeds = [derive_request_seed(1234, task=0, ordinal=5, repeat=repeat) for repeat in range(8)]
+    seeds = [derive_request_seed(1234, [504, 3575], repeat) for repeat in range(8)]
     assert len(set(seeds)) == 8
     assert all(0 <= seed < 2**63 for seed in seeds)
     # A rerun, another machine or another version must draw the same: this number is part of the format.
-    assert seeds[0] == derive_request_seed(1234, 0, 5, 0) == 6661852613490436043
-    assert derive_request_seed(1235, 0, 5, 0) != seeds[0]
+    assert seeds[0] == 243599881976882260
+    assert derive_request_seed(1235, [504, 3575], 0) != seeds[0] != derive_request_seed(1234, [504, 3576], 0)
 
 
 def test_greedy_requests_draw_nothing() -> None:

@@ -35,7 +35,7 @@ const planRequestSchema = z.strictObject({
 
 const limitsSchema = z.strictObject({
   memory: bytes.optional().describe('memory of each engine worker, such as 5GiB'),
-  kind: z.enum(['address_space', 'cgroup']).optional().describe('how the limit is enforced: address_space; cgroup is not in this version'),
+  kind: z.enum(['address_space', 'cgroup']).optional().describe('how the limit is enforced: address_space (the engine sees an allocation fail), or cgroup (a control group of each worker\'s own, in which the kernel kills)'),
 });
 
 const seedsSchema = z.strictObject({

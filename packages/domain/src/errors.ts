@@ -66,13 +66,17 @@ export const ERRORS = define({
   OUTPUT_NOT_WRITABLE: { kind: 'environment', what: '{dir} cannot be written: {problem}', remedy: 'Choose another --output_path.' },
   DISK_FULL: { kind: 'environment', what: 'no space: {dir} has {free} free, {needed} needed', remedy: 'Free some space; the same command resumes the run.' },
   DEVICES_BUSY: { kind: 'environment', what: 'no GPU is free: {devices}', remedy: 'Wait for what uses them to end; CUDA_VISIBLE_DEVICES set to nothing runs on the CPU.' },
+  CGROUP_UNAVAILABLE: {
+    kind: 'environment', what: 'limits.kind: cgroup cannot be had here: {problem}',
+    remedy: 'Use limits.kind: address_space; or run as root, under `systemd-run --user --scope -p Delegate=yes`, or in a container whose /sys/fs/cgroup is writable.',
+  },
   ADDRESS_IN_USE: { kind: 'environment', what: 'cannot listen on {address}: {problem}', remedy: 'Give --metrics another HOST:PORT.' },
 
   // run: it started and could not end well
-  WORKER_START: { kind: 'run', what: 'the {role} worker did not start: {problem}', remedy: 'Its log is {log}.' },
+  WORKER_START: { kind: 'run', what: 'the worker {worker} did not start: {problem}', remedy: 'Its log is {log}.' },
   WORKER_PROTOCOL: { kind: 'run', what: 'the {role} worker speaks protocol {found}, this build {known}', remedy: 'Update the clone as a whole: its TypeScript and its Python are of different versions. `git status` shows what differs.' },
-  WORKER_CRASHED: { kind: 'run', what: 'the {role} worker ended ({how}): {problem}', remedy: 'Its log is {log}; the same command resumes the run.' },
-  ENGINE_LOAD: { kind: 'run', what: 'the engine cannot load the model ({class}): {problem}', remedy: '{instead}' },
+  WORKER_CRASHED: { kind: 'run', what: 'the worker {worker} ended ({how}): {problem}', remedy: 'Its log is {log}; the same command resumes the run.' },
+  ENGINE_LOAD: { kind: 'run', what: '{worker} cannot load the model ({class}): {problem}', remedy: '{instead}' },
   PROBE_OOM: { kind: 'run', what: 'the model does not fit: {problem}', remedy: '{instead}' },
   HARNESS_FAILED: { kind: 'run', what: 'the harness failed in {stage}: {problem}', remedy: 'The log is {log}.' },
   RUN_TIMEOUT: { kind: 'run', what: 'the run took longer than run_timeout ({seconds} s)', remedy: 'The same command resumes it.' },

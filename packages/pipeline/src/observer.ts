@@ -1,6 +1,6 @@
 // What a run tells whoever watches it. Every method may be called at any time; none may throw.
-import type { Plan, RemainingEstimate } from '@assay/planner';
-import type { Coverage, MetricRow } from '@assay/protocol';
+import type { Plan, RemainingEstimate, TimeEstimate } from '@assay/planner';
+import type { AnswerTally, Coverage, MetricRow } from '@assay/protocol';
 import type { IdleShare } from './idle-clock.ts';
 import type { ProbeReport } from './stages/probe-report.ts';
 
@@ -20,7 +20,8 @@ export interface RunObserver {
   /** Something a person may want to know. */
   onNote(text: string): void;
   onWarning(text: string): void;
-  onPlan(plan: Plan): void;
+  /** `time`: predicted; undefined where a run continues. */
+  onPlan(plan: Plan, time: TimeEstimate | undefined): void;
   onProbe(report: ProbeReport): void;
   onProgress(progress: RunProgress): void;
   onTaskScored(rows: readonly MetricRow[]): void;
@@ -35,6 +36,8 @@ export interface RunSummary {
   coverage: Readonly<Record<string, Coverage>>;
   /** Share of generated answers of each task that were stopped by their token budget. */
   lengthShare: Readonly<Record<string, number>>;
+  /** Of each task that has been scored: how many answers were cut, unfinished or copies. */
+  answers: Readonly<Record<string, AnswerTally>>;
   idle: IdleShare;
   warnings: readonly string[];
 }

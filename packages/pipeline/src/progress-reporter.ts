@@ -1,14 +1,16 @@
 // Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
-import { OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
+import { isFinal, OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
 import { type EngineCounters, HeartbeatSums, type Plan, type RemainingEstimate, RunProgressModel, weighWork } from '@assay/planner';
 import type { RequestIndex, Result } from '@assay/protocol';
 import type { ResultLedger } from '@assay/store';
 import type { EnginePool } from './agent/engine-pool.ts';
 import type { ShardLedger } from './agent/shard-ledger.ts';
+import type { AnswerHistory } from './experience/answer-history.ts';
 import type { RunContext } from './run-context.ts';
 
 const REPORT_MS = 1_000;
 const LEAST_LEARNED_MS = 5_000;
+const GENERATE = REQUEST_KINDS.indexOf('generate_until');
 
 interface ProgressParts {
   index: RequestIndex;
@@ -20,6 +22,7 @@ interface ProgressParts {
   /** When the oldest shard that is leased or running was leased. */
   oldestLeaseAtMs(): number | undefined;
   plan: Plan;
+  answers: AnswerHistory;
 }
 
 export class ProgressReporter {
@@ -38,9 +41,12 @@ export class ProgressReporter {
   constructor(context: RunContext, parts: ProgressParts) {
     this.#context = context;
     this.#parts = parts;
-    const { index, results, order, plan } = parts;
+    const { index, results, order, plan, answers } = parts;
     const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
-    this.#model = new RunProgressModel(index, { finalRows, order, maxNumBatchedTokens: plan.maxNumBatchedTokens, priorRates: weighWork(plan.facts), knownRates: context.experience.recallRates(plan) });
+    this.#model = new RunProgressModel(index, {
+      finalRows, order, expectedNewTokens: answers.p90Tokens, maxNumBatchedTokens: plan.maxNumBatchedTokens,
+      priorRates: weighWork(plan.facts, plan.device), knownRates: context.experience.recallRates(plan),
+    });
     const counts = REQUEST_KINDS.map((_, number) => index.columns.kind.reduce((sum, kind) => sum + Number(kind === number), 0));
     REQUEST_KINDS.forEach((kind, number) => context.metrics.set('assay_requests_planned', counts[number] ?? 0, { kind }));
     // What earlier starts stored shows also where nothing is left to run.
@@ -57,8 +63,10 @@ export class ProgressReporter {
   /** Notes results that have become durable. */
   note(stored: readonly Result[], atMs: number): void {
     this.#lastResultAtMs = atMs;
-    for (const { row, outcome, newTokens, cachedTokens } of stored) {
+    const { index: { columns: { kind } }, answers } = this.#parts;
+    for (const { row, task, outcome, newTokens, cachedTokens } of stored) {
       if (this.#parts.results.isFinal(row)) this.#model.finish(row, { newTokens, cachedTokens });
+      if (kind[row] === GENERATE && newTokens !== undefined && isFinal(outcome)) answers.note(task, newTokens);
       this.#context.metrics.add('assay_results_total', 1, { outcome });
     }
   }
@@ -77,7 +85,7 @@ export class ProgressReporter {
     // A phase in which no shard ended knows only when it began to hand them out.
     const firstStepAt = this.#firstStepAt ?? this.#startedAtMs / 1000;
     await events.append({ type: 'request_phase', epoch, firstStepAt, lastResultAt: this.#lastResultAtMs / 1000 });
-    this.#noteSpeed();
+    this.#noteLessons();
   }
 
   #report(): void {
@@ -105,11 +113,17 @@ export class ProgressReporter {
   }
 
   /** For the next run's forecast; a phase of a few steps says little. */
-  #noteSpeed(): void {
-    const { plan, pool } = this.#parts;
+  #noteLessons(): void {
+    const { plan, pool, results, answers } = this.#parts;
+    const { experience } = this.#context;
+    experience.noteAnswers(answers, (task) => results.rowsOfTask(task).length);
     const rates = this.#model.rates();
-    if (rates === undefined || this.#lastResultAtMs - this.#startedAtMs < LEAST_LEARNED_MS) return;
-    this.#context.experience.noteSpeed(plan, { rates, loadSeconds: pool.replicas[0]?.loaded?.seconds });
+    const phaseMs = this.#lastResultAtMs - this.#startedAtMs;
+    if (rates === undefined || phaseMs < LEAST_LEARNED_MS) return;
+    experience.noteSpeed(plan, {
+      done: this.#model.done(), rates, phaseSeconds: phaseMs / 1000,
+      startSeconds: findLongest(pool.replicas.map(({ handle }) => handle.startSeconds)), loadSeconds: findLongest(pool.replicas.map(({ loaded }) => loaded?.seconds)),
+    });
   }
 
   #noteBeats(): void {
@@ -151,4 +165,10 @@ export class ProgressReporter {
     metrics.raise('assay_results_duplicate_total', results.duplicates);
     metrics.raise('assay_results_torn_lines_total', results.tornLines);
   }
+}
+
+/** Replicas wait for the slowest of them. */
+function findLongest(seconds: readonly (number | undefined)[]): number | undefined {
+  const known = seconds.filter((each) => each !== undefined);
+  return known.length > 0 ? Math.max(...known) : undefined;
 }

@@ -2,14 +2,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NodeFacts, Plan, PlanChoice, Shard } from '@assay/planner';
+import type { NodeFacts, Plan, PlanChoice, Shard, TimeEstimate } from '@assay/planner';
 import type { Rendered } from '@assay/protocol';
 import { IdleClock } from './idle-clock.ts';
 import { describeLeftOut, requireDevice } from './node/device-leases.ts';
 import { readNodeFacts } from './node/node-facts.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import type { RunInput } from './run-input.ts';
-import { startHarness, startProcesses } from './run-processes.ts';
+import { startHarness } from './processes/harness-process.ts';
+import { startProcesses } from './run-processes.ts';
 import { orderOpenRequests, planRun } from './stages/plan.ts';
 import { probePlan } from './stages/probe.ts';
 import type { ProbeReport } from './stages/probe-report.ts';
@@ -17,6 +18,7 @@ import { renderRequests } from './stages/render.ts';
 
 export interface PlanReport {
   plan: Plan;
+  time: TimeEstimate | undefined;
   node: NodeFacts;
   rendered: Rendered;
   shards: readonly Shard[];
@@ -30,7 +32,7 @@ export async function planEvaluation(input: RunInput, onChoice: (choice: PlanCho
       const rendered = await renderRequests(prepared.context, harness);
       const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered, onChoice });
       const { shards } = await orderOpenRequests(prepared.context, planned);
-      return { plan: planned.plan, node: prepared.node, rendered, shards };
+      return { plan: planned.plan, time: planned.time, node: prepared.node, rendered, shards };
     } finally {
       await harness.handle.stop({ graceMs: 0 });
     }

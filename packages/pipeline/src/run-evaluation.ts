@@ -6,6 +6,7 @@ import { AssayError, canMove, toAssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
+import { recordReplicas } from './manifest/engine-record.ts';
 import type { RunSummary } from './observer.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import { enterState, type RunContext, timeStage, warn } from './run-context.ts';
@@ -93,14 +94,14 @@ async function answerRequests(
   await enterState(context, 'planning');
   const planned = await timeStage(context, 'plan', () => planRun(context, { node: prepared.node, model: prepared.facts, rendered, stored }));
   const work = await orderOpenRequests(context, planned);
-  const { index, results } = planned;
+  const { index, results, answers } = planned;
   const scorer = new Scorer(context, { harness, rendered, results });
   scorer.scoreCompleteTasks();
   await enterState(context, 'probing');
   const tried = work.shards.length > 0 ? await warmUp(prepared, processes, planned) : [planned.plan];
   await enterState(context, 'running');
   context.idle.setCause('queue');
-  const dispatcher = createDispatcher(context, { work, index, results, queue, pool, tried, onTaskResults: (tasks) => scorer.scoreCompleteTasks(tasks) });
+  const dispatcher = createDispatcher(context, { work, index, results, queue, pool, answers, tried, onTaskResults: (tasks) => scorer.scoreCompleteTasks(tasks) });
   processes.connect(dispatcher);
   await timeStage(context, 'request', () => dispatcher.run());
   return { planned, scorer };
@@ -114,7 +115,8 @@ async function warmUp(prepared: Prepared, processes: RunProcesses, planned: Plan
   const [replica, first] = [pool.replicas[0], loaded[0]];
   const plan = tried.at(-1);
   if (!replica || !first || !plan) throw new AssayError('BUG', { problem: 'no replica was loaded' });
-  await recordEngine(context, { asked: processes.askedArguments(plan), hello: await replica.handle.hello, loaded: first, plan });
+  const replicas = recordReplicas(plan, pool.replicas.map(({ handle }) => handle.name), loaded);
+  await recordEngine(context, { asked: processes.askedArguments(plan), hello: await replica.handle.hello, loaded: first, plan, replicas });
   return tried;
 }
 
@@ -127,12 +129,12 @@ async function concludeRun(prepared: Prepared, processes: RunProcesses, { render
   const isComplete = planned.results.finalCount === planned.results.index.count;
   const waived = !isComplete && context.config.waive_coverage;
   await timeStage(context, 'score', () => processes.untilEnd(scorer.finish({ waived })));
-  await reportGaps(context, scorer, { rendered, waived });
+  await reportGaps(context, scorer, rendered);
   if (!isComplete && !waived) {
     await enterState(context, 'incomplete');
     return { ...summarizeRun(context, scorer, { rendered, rows: scorer.rows() }), state: 'incomplete' };
   }
-  const record = describeScores(context, { rendered, scorer, plan: planned.plan, waived });
+  const record = describeScores(context, { rendered, scorer, plan: planned.plan });
   const { rows } = await timeStage(context, 'aggregate', () => processes.untilEnd(scorer.aggregate(record)));
   await stopped;
   await recordIdle(context);
@@ -143,12 +145,12 @@ async function concludeRun(prepared: Prepared, processes: RunProcesses, { render
   return summarizeRun(context, scorer, { rendered, rows });
 }
 
-async function reportGaps(context: RunContext, scorer: Scorer, { rendered, waived }: { rendered: Rendered; waived: boolean }): Promise<void> {
+async function reportGaps(context: RunContext, scorer: Scorer, rendered: Rendered): Promise<void> {
   for (const task of scorer.incompleteTasks()) {
     const { answered, requests } = scorer.coverageOf(task);
     const name = rendered.tasks[task]?.task ?? String(task);
     await warn(context, 'COVERAGE', `${name}: ${answered} of ${requests} requests have an answer`);
-    if (waived) await context.events.append({ type: 'waived', epoch: context.epoch, what: 'coverage', details: { task: name, answered, requests } });
+    if (scorer.isWaived(task)) await context.events.append({ type: 'waived', epoch: context.epoch, what: 'coverage', details: { task: name, answered, requests } });
   }
 }
 

@@ -28,6 +28,10 @@ export function summarizeRun(context: RunContext, scorer: Scorer, { rendered, ro
     rows,
     coverage,
     lengthShare: perTask((task) => scorer.lengthShareOf(task)),
+    answers: Object.fromEntries(rendered.tasks.flatMap(({ task }, number) => {
+      const answers = scorer.answersOf(number);
+      return answers ? [[task, answers]] : [];
+    })),
     idle: context.idle.share(),
     warnings: history.warnings.map(({ message }) => message),
   };
@@ -46,6 +50,7 @@ export function summarizeSealed(context: RunContext, manifest: Manifest): RunSum
     rows,
     coverage,
     lengthShare: Object.fromEntries(manifest.tasks.map(({ task, lengthShare }) => [task, lengthShare])),
+    answers: Object.fromEntries(manifest.tasks.map(({ task, answers }) => [task, answers])),
     idle: { wallSeconds, computingSeconds, idleSeconds: causes as RunSummary['idle']['idleSeconds'] },
     warnings: manifest.warnings.map(({ message }) => message),
   };

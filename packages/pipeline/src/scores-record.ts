@@ -10,7 +10,7 @@ interface ScoresRecord {
   extra: Record<string, unknown>;
 }
 
-export function describeScores(context: RunContext, { rendered, scorer, plan, waived }: { rendered: Rendered; scorer: Scorer; plan: Plan; waived: boolean }): ScoresRecord {
+export function describeScores(context: RunContext, { rendered, scorer, plan }: { rendered: Rendered; scorer: Scorer; plan: Plan }): ScoresRecord {
   const { config, determinism, run } = context;
   const { model, batch_size, device = null } = config;
   return {
@@ -18,7 +18,7 @@ export function describeScores(context: RunContext, { rendered, scorer, plan, wa
     config: { model, batch_size, batch_sizes: [plan.maxNumSeqs], device },
     extra: {
       assay: {
-        run: run.header.id, runDir: run.dir, determinism, scoring: config.scoring, waived,
+        run: run.header.id, runDir: run.dir, determinism, scoring: config.scoring, waived: rendered.tasks.some((_, task) => scorer.isWaived(task)),
         coverage: Object.fromEntries(rendered.tasks.map(({ task }, number) => [task, scorer.coverageOf(number)])),
       },
     },

@@ -92,18 +92,24 @@ function isSameLayout(a: Layout, b: Layout): boolean {
 }
 
 function tryLayout(basis: PlanBasis, layout: Layout): Candidate {
-  const { facts, input: { node, corrections, determinism }, device, wishes } = basis;
+  const { facts, input: { node, determinism }, device, wishes } = basis;
   try {
     requireDivisible(facts, layout);
     const usual = device === 'cpu' ? layOutCores({ node, facts, wishes, determinism }) : undefined;
     const { plan, verdict, missingBytes } = fitLayout(basis, usual && isSameLayout(usual, layout) ? usual : placeLayout(basis, layout));
-    const gpu = smallestGpu(node);
-    const time = estimateTime({ facts, plan, kind: gpu ? recognizeDevice(gpu) : CPU_CORE, corrections });
-    return { ...layout, verdict, isChosen: false, plan, memory: plan.memory, missingBytes, time };
+    return { ...layout, verdict, isChosen: false, plan, memory: plan.memory, missingBytes, time: predictTime(basis, plan) };
   } catch (thrown) {
     if (!(thrown instanceof AssayError) || thrown.code !== 'PLAN_IMPOSSIBLE') throw thrown;
     return { ...layout, verdict: 'refused', isChosen: false, lost: `${String(thrown.details['problem'])}. ${String(thrown.details['instead'])}` };
   }
+}
+
+/** As earlier runs have shown answers and speeds, but for the time that layouts are compared by. */
+function predictTime({ facts, expectedWorkload, input: { node, correctionsOf } }: PlanBasis, plan: Plan): TimeEstimate {
+  const gpu = smallestGpu(node);
+  const kind = gpu ? recognizeDevice(gpu) : CPU_CORE;
+  const { fullLoadSeconds } = estimateTime({ facts, plan, kind });
+  return { ...estimateTime({ facts, plan: { ...plan, workload: expectedWorkload }, kind, corrections: correctionsOf?.(plan) }), fullLoadSeconds };
 }
 
 const mayBeTaken = ({ verdict }: Candidate): boolean => verdict === 'fits' || verdict === 'tight';

@@ -1,9 +1,11 @@
 // Order, prefix groups, shards, memory model, plan, rungs and remaining time. Pure: no clock, no randomness, no I/O.
 export type { Candidate } from './candidates.ts';
 export { choosePlan, explainPlan, type PlanChoice } from './choose-plan.ts';
+export type { PlanInput } from './plan-draft.ts';
+export { suggestAfterFailure } from './suggest-smaller.ts';
 export { describeDevices } from './device-kinds.ts';
 export { resolveDtype } from './dtypes.ts';
-export { engineArgsOf, engineEnvOf } from './engine-args.ts';
+export { cpuProcessEnvOf, engineArgsOf, engineEnvOf } from './engine-args.ts';
 export { HeartbeatSums } from './heartbeat-sums.ts';
 export { imagineNode, parseNodeFacts } from './imagined-node.ts';
 export { estimateMemory, MEMORY_MODEL, type MemoryKind, type MemoryPlan } from './memory.ts';
@@ -17,8 +19,11 @@ export { planProbeSteps } from './probe-steps.ts';
 export type { Work } from './rates.ts';
 export { type EngineCounters, type RemainingEstimate, RunProgressModel } from './remaining.ts';
 export { weighWork } from './request-costs.ts';
+export type { ExpectedNewTokens } from './request-lengths.ts';
 export { correctionBytes, fitResidual, type MemoryResiduals, observeMemory } from './residual.ts';
+export type { TimeCorrections, TimeEstimate } from './roofline.ts';
 export { nextRung } from './rungs.ts';
 export { headerBytesOf, parseSafetensorsHeader, type SafetensorsHeader } from './safetensors-header.ts';
 export { cutShards, type Shard } from './shards.ts';
+export { fitCorrections, type MeasuredRun, observeTime, pickRates } from './time-corrections.ts';
 export type { WorkloadSummary } from './workload.ts';

@@ -11,12 +11,13 @@ import { planBatches, sizeOfBatches } from './plan-batch.ts';
 import { type DeviceLayout, type Layout, placeReplicas } from './plan-devices.ts';
 import { type Fit, fitMemory, type PlanDraft } from './plan-memory.ts';
 import { type PlanWishes, readPlanWishes } from './plan-wishes.ts';
+import type { Plan } from './plan.ts';
 import type { ExpectedNewTokens } from './request-lengths.ts';
 import type { MemoryResiduals } from './residual.ts';
 import type { TimeCorrections } from './roofline.ts';
 import { describeUnknown } from './unknown-terms.ts';
 import { quantizeFacts } from './weight-wishes.ts';
-import { summarizeWorkload, type Workload } from './workload.ts';
+import { summarizeWorkload, type Workload, type WorkloadSummary } from './workload.ts';
 
 // vLLM's own default share of a GPU leaves too little beside it for prompt log-probabilities.
 const GPU_SHARE = 0.9;
@@ -34,11 +35,12 @@ export interface PlanInput {
   index: RequestIndex;
   /** The window the requests were rendered for. */
   maxModelLen: number;
-  expectedNewTokens?: ExpectedNewTokens;
+  /** How long answers were: for the predicted time alone. What is decided goes by their budgets, the same whatever ran before. */
+  expectedNewTokens?: ExpectedNewTokens | undefined;
   /** What earlier runs of these weights on this build and device have shown beyond the model. */
   residuals?: MemoryResiduals | undefined;
-  /** What they have shown of the predicted times. */
-  corrections?: TimeCorrections | undefined;
+  /** What they have shown of the predicted times of a plan. */
+  correctionsOf?: ((plan: Plan) => TimeCorrections | undefined) | undefined;
 }
 
 /** What all layouts of one run have in common. */
@@ -49,6 +51,8 @@ export interface PlanBasis {
   facts: ModelFacts;
   wishes: PlanWishes;
   workload: Workload;
+  /** With answers as long as they usually are. */
+  expectedWorkload: WorkloadSummary;
   dtype: RunDtype;
   /** Decisions that hold for all of them. */
   why: string[];
@@ -61,9 +65,14 @@ export function readBasis(input: PlanInput): PlanBasis {
     input, wishes,
     device: node.gpus.length > 0 ? 'cuda' : 'cpu',
     facts: quantizeFacts(facts, wishes.quantization),
-    workload: summarizeWorkload(input.index, input.expectedNewTokens),
+    ...summarizeBoth(input),
     ...resolveDeviceDtype(modelArgs.dtype, facts, node),
   };
+}
+
+function summarizeBoth({ index, expectedNewTokens }: PlanInput): Pick<PlanBasis, 'workload' | 'expectedWorkload'> {
+  const workload = summarizeWorkload(index);
+  return { workload, expectedWorkload: expectedNewTokens ? summarizeWorkload(index, expectedNewTokens) : workload };
 }
 
 /** The run's type, or float16 where the devices have no bfloat16 and none was asked for. Throws PLAN_IMPOSSIBLE where it was. */
@@ -118,5 +127,7 @@ function resolveLimit({ input: { limits, node, determinism }, device, wishes }: 
   // number of replicas, neither may the share, which sizes the cache.
   const shares = determinism === 'fast' ? ranks : Math.max(ranks, node.cpus.length);
   if (limits.memory === undefined) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
-  return { bytes: limits.memory, kind: limits.kind === 'cgroup' ? 'resident' : 'address_space' };
+  // A control group holds all ranks of a worker; an address space is each process's own.
+  if (limits.kind === 'cgroup') return { bytes: Math.floor(limits.memory / (tensor * pipeline)), kind: 'resident' };
+  return { bytes: limits.memory, kind: 'address_space' };
 }

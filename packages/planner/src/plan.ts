@@ -70,5 +70,6 @@ export function isSamePlan(a: Plan, b: Plan): boolean {
     'data', 'tensor', 'pipeline', 'maxNumSeqs', 'maxNumBatchedTokens', 'maxModelLen', 'kvCacheBytes', 'kvElementBytes', 'enforceEager',
     'enablePrefixCaching', 'dtype', 'threadsPerWorker', 'cpuOffloadBytes',
   ] as const;
-  return fields.every((field) => a[field] === b[field]);
+  // On a GPU the limit is the share that the engine is told.
+  return fields.every((field) => a[field] === b[field]) && (a.device === 'cpu' || a.memoryLimitBytes === b.memoryLimitBytes);
 }

@@ -4,6 +4,7 @@ import type { RequestIndex } from '@assay/protocol';
 import { addWork, learnRates, mapUnits, NO_WORK, secondsOf, type Work, WORK_UNITS, type WorkInterval } from './rates.ts';
 import { TOKEN_WEIGHTS } from './request-costs.ts';
 import type { ExpectedNewTokens } from './request-lengths.ts';
+import type { DoneWork } from './workload.ts';
 import { type FinishedTokens, WorkTally } from './work-tally.ts';
 
 export interface RemainingEstimate {
@@ -158,6 +159,15 @@ export class RunProgressModel {
     const kept = last === undefined ? 0 : 0.5 ** ((atSeconds - last.atSeconds) / HALF_LIFE_SECONDS);
     this.#told = { endSeconds: kept * (last?.endSeconds ?? 0) + (1 - kept) * endSeconds, atSeconds };
     return Math.max(0, this.#told.endSeconds - atSeconds);
+  }
+
+  /** What this start has done, to be held against the roofline. */
+  done(): DoneWork {
+    const { finished, finishedScored, finishedDecodePairs } = this.#tally;
+    return {
+      requests: finished.request, scoredRequests: finishedScored, promptTokens: finished.scored + finished.prefill, scoredTokens: finished.scored,
+      newTokens: finished.decode, promptPairs: finished.attention, decodePairs: finishedDecodePairs,
+    };
   }
 
   /** Seconds a unit of work took in this run, to be the next one's `priorRates`. */

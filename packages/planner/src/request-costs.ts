@@ -1,5 +1,6 @@
 // What a request costs, in units of one prefilled token, and which of its tokens are prefilled, scored and decoded.
 import type { RequestIndex } from '@assay/protocol';
+import { ATTENTION_REACHES, attentionFlops } from './model-flops.ts';
 import type { ModelFacts } from './model-facts.ts';
 import type { Work } from './rates.ts';
 import { expectedNewTokens, GENERATE, type ExpectedNewTokens } from './request-lengths.ts';
@@ -12,10 +13,10 @@ export const TOKEN_WEIGHTS = { prefill: 1, scored: 1, decode: 3.4, request: 3, a
 
 type WeighedFacts = Pick<ModelFacts, 'parameters' | 'vocab' | 'hidden' | 'isTied' | 'layers' | 'heads' | 'headDim'>;
 
-/** The weights for one model: attention by its operations, four a head's element and pair of tokens against two a parameter and token. */
-export function weighWork({ parameters, vocab, hidden, isTied, layers, heads, headDim }: WeighedFacts): Work {
-  const body = parameters - vocab * hidden * (isTied ? 1 : 2);
-  return body > 0 ? { ...TOKEN_WEIGHTS, attention: (4 * layers * heads * headDim) / (2 * body) } : TOKEN_WEIGHTS;
+/** The weights for one model and device: attention by its operations against two a parameter and token, and by how fast it does them. */
+export function weighWork(facts: WeighedFacts, device: keyof typeof ATTENTION_REACHES): Work {
+  const body = facts.parameters - facts.vocab * facts.hidden * (facts.isTied ? 1 : 2);
+  return body > 0 ? { ...TOKEN_WEIGHTS, attention: attentionFlops(facts, 1) / ATTENTION_REACHES[device] / (2 * body) } : TOKEN_WEIGHTS;
 }
 
 /** Cost of each row; zero nowhere. */

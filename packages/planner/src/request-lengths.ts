@@ -2,7 +2,7 @@
 import { REQUEST_KINDS, type RequestKind } from '@assay/domain';
 import type { RequestIndex } from '@assay/protocol';
 
-/** The 90th percentile of a task's answer lengths for this model in earlier runs; undefined where there is no history. */
+/** How long a task's answers were for this model in earlier runs: the 90th percentile, or the mean for times; undefined where there is no history. */
 export type ExpectedNewTokens = (task: number) => number | undefined;
 
 export const GENERATE: number = REQUEST_KINDS.indexOf('generate_until');

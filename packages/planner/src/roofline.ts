@@ -1,20 +1,24 @@
 // How long a layout takes, from what its devices can do at most: max(compute, memory) of each step, with attention and what ranks
 // send each other. Formulas and constants are explained in docs/planning.md; a factor measured before corrects each part.
-import { attentionFlops, denseFlopsPerToken, headFlopsPerRow, shareOfWeightsRead } from './model-flops.ts';
+import { ATTENTION_REACHES, attentionFlops, denseFlopsPerToken, headFlopsPerRow, shareOfWeightsRead } from './model-flops.ts';
 import type { DeviceKind } from './device-kinds.ts';
 import { RUN_DTYPE_BYTES } from './dtypes.ts';
 import type { ModelFacts } from './model-facts.ts';
 import type { Plan } from './plan.ts';
 import type { WorkloadSummary } from './workload.ts';
 
-/** Measured seconds over predicted ones, by part; 1 where nothing was measured. */
-export type TimeCorrections = Readonly<Partial<Record<'start' | 'load' | 'prefill' | 'decode', number>>>;
+export const TIMED_PARTS = ['start', 'load', 'prefill', 'decode'] as const;
+export type TimedPart = (typeof TIMED_PARTS)[number];
+
+/** Measured seconds over predicted ones, by part, 1 where nothing was measured; and of how many runs. */
+export type TimeCorrections = Readonly<Partial<Record<TimedPart | 'runs', number>>>;
 
 type Bound = 'compute' | 'memory' | 'none';
 
 export interface TimeEstimate {
-  /** Processes, imports, compilation and graphs. */
+  /** Processes and imports. */
   startSeconds: number;
+  /** Weights, compilation, cache and graphs: until the engine answers. */
   loadSeconds: number;
   prefillSeconds: number;
   decodeSeconds: number;
@@ -24,8 +28,13 @@ export interface TimeEstimate {
   wallSeconds: number;
   /** Devices held for that long; cores on CPU. */
   deviceHours: number;
-  /** Prefill and decode of this work if there were enough of it to keep every replica full: what layouts are compared by. */
+  /**
+   * Prefill and decode of this work if there were enough of it to keep every replica full: what layouts are compared by, and
+   * therefore without corrections. Which layout a run gets may not depend on what the machine has run before.
+   */
   fullLoadSeconds: number;
+  /** Earlier runs that the other times are corrected by. */
+  correctedBy: number;
   bound: { prefill: Bound; decode: Bound };
 }
 
@@ -43,8 +52,9 @@ const CPU_DECODE_SHARE = { eager: 0.29, compiled: 0.39 } as const;
 // Scheduling, sampling and kernel launches of one step on a GPU that nothing hides. A guess.
 const GPU_STEP_SECONDS = 3e-3;
 
-/** Start of the engine without weights: measured on CPU (compiled: the first time); a guess from reports for GPUs. */
-const START_SECONDS = { cpu: { eager: 16, compiled: 91 }, cuda: { eager: 25, compiled: 60 } } as const;
+/** Imports, then the engine without weights: measured on CPU (compiled: the first time); a guess from reports for GPUs. */
+const START_SECONDS = { cpu: 11, cuda: 15 } as const;
+const BUILD_SECONDS = { cpu: { eager: 5, compiled: 80 }, cuda: { eager: 10, compiled: 45 } } as const;
 // Weights come from one disk of the node, or its page cache. A guess.
 const DISK_BYTES_PER_SECOND = 2e9;
 // Each layer's attention and feed-forward end with a sum over the tensor ranks.
@@ -54,19 +64,20 @@ export function estimateTime(input: RooflineInput): TimeEstimate {
   const { plan, kind, corrections = {} } = input;
   const prefill = scale(estimatePrefill(input, { isFull: false }), corrections.prefill);
   const decode = scale(estimateDecode(input, { isFull: false }), corrections.decode);
-  const full = { prefill: scale(estimatePrefill(input, { isFull: true }), corrections.prefill), decode: scale(estimateDecode(input, { isFull: true }), corrections.decode) };
-  const startSeconds = START_SECONDS[plan.device][plan.enforceEager ? 'eager' : 'compiled'] * (corrections.start ?? 1);
+  const fullLoadSeconds = estimatePrefill(input, { isFull: true }).seconds + estimateDecode(input, { isFull: true }).seconds;
+  const startSeconds = START_SECONDS[plan.device] * (corrections.start ?? 1);
+  const buildSeconds = BUILD_SECONDS[plan.device][plan.enforceEager ? 'eager' : 'compiled'];
   const { weights } = plan.memory.terms;
   const modelBytes = weights * plan.tensor * plan.pipeline;
-  const loadSeconds = (modelBytes / DISK_BYTES_PER_SECOND + weights / kind.loadBytesPerSecond) * (corrections.load ?? 1);
+  const loadSeconds = (buildSeconds + modelBytes / DISK_BYTES_PER_SECOND + weights / kind.loadBytesPerSecond) * (corrections.load ?? 1);
   const wallSeconds = startSeconds + loadSeconds + prefill.seconds + decode.seconds;
   return {
-    startSeconds, loadSeconds, wallSeconds,
+    startSeconds, loadSeconds, wallSeconds, fullLoadSeconds,
+    correctedBy: corrections.runs ?? 0,
     prefillSeconds: prefill.seconds,
     decodeSeconds: decode.seconds,
     communicationSeconds: prefill.communicationSeconds + decode.communicationSeconds,
     deviceHours: (wallSeconds * countDevices(plan)) / 3600,
-    fullLoadSeconds: full.prefill.seconds + full.decode.seconds,
     bound: { prefill: prefill.bound, decode: decode.bound },
   };
 }
@@ -124,7 +135,7 @@ function estimatePrefill(input: RooflineInput, { isFull }: Load): Phase {
   const ranks = plan.tensor * plan.pipeline;
   const { flops, bytesPerSecond } = speedsOf(input, 'prefill');
   const rows = (scoredTokens + (requests - scoredRequests)) * share;
-  const operations = tokens * denseFlopsPerToken(facts) + rows * headFlopsPerRow(facts) + attentionFlops(facts, promptPairs * share);
+  const operations = tokens * denseFlopsPerToken(facts) + rows * headFlopsPerRow(facts) + attentionFlops(facts, promptPairs * share) / ATTENTION_REACHES[plan.device];
   const steps = isFull ? tokens / plan.maxNumBatchedTokens : Math.ceil(tokens / plan.maxNumBatchedTokens);
   const compute = operations / ranks / flops;
   const memory = (steps * readBytes(plan)) / bytesPerSecond + offloadSeconds(input, steps);

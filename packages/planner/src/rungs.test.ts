@@ -63,6 +63,48 @@ test('weights of nine heads, which two ranks cannot divide, are laid over twice 
   expect(nextRung(next, { where: 'weights' }, [plan])).toBeUndefined();
 });
 
+test('a cache that cannot hold one request grows by what the limit leaves, then by what fewer batched tokens leave', () => {
+  const roomy = nextRung(cpuPlan(8100), { class: 'kv_small' }, [])!;
+  expect(roomy.kvCacheBytes).toBeGreaterThan(cpuPlan(8100).kvCacheBytes);
+  expect(roomy.why.at(-1)).toMatch(/^too little KV cache: a larger KV cache, KV cache [\d.]+ GiB → [\d.]+ GiB$/);
+  const full = { ...gpuPlan, memoryLimitBytes: gpuPlan.memory.totalBytes };
+  const next = nextRung(full, { class: 'kv_zero' }, [])!;
+  expect(next.maxNumBatchedTokens).toBeLessThan(full.maxNumBatchedTokens);
+  expect(next.kvCacheBytes).toBeGreaterThan(full.kvCacheBytes);
+  expect(next.memory.totalBytes).toBeLessThanOrEqual(full.memoryLimitBytes);
+});
+
+test('a device with less free than the engine asks for gives a smaller share, down to what the plan needs', () => {
+  const first = nextRung(gpuPlan, { class: 'startup_mem' }, [])!;
+  expect(first.memoryLimitBytes).toBeLessThan(gpuPlan.memoryLimitBytes);
+  expect({ ...first, memoryLimitBytes: 0, why: [], memory: 0 }).toEqual({ ...gpuPlan, memoryLimitBytes: 0, why: [], memory: 0 });
+  const tried = [gpuPlan];
+  for (let next = nextRung(gpuPlan, { class: 'startup_mem' }, tried); next; next = nextRung(next, { class: 'startup_mem' }, tried)) tried.push(next);
+  expect(tried.length).toBeLessThan(10);
+  expect(tried.at(-1)!.memoryLimitBytes).toBe(gpuPlan.memory.totalBytes);
+});
+
+test('on CPU an engine that asks for too much cache at the start asks for less', () => {
+  expect(nextRung(cpuPlan(8100), { class: 'startup_mem' }, [])!.kvCacheBytes).toBeLessThan(cpuPlan(8100).kvCacheBytes);
+});
+
+test('what no plan changes takes no rung', () => {
+  for (const failureClass of ['arch', 'quant', 'dtype', 'heads', 'engine', 'hang', 'unknown'] as const) expect(nextRung(gpuPlan, { class: failureClass }, [])).toBeUndefined();
+});
+
+test('no rung changes the type, the quantisation or what is offloaded: those are the user\'s', () => {
+  const asked = choosePlan({
+    plan: 'auto', modelArgs: { quantization: 'fp8', cpu_offload_gb: 2, dtype: 'float16' }, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192,
+    index: buildIndex([{ context: 4000, budget: 500 }]), node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: gpuPlan.deviceSets.flat().map((id) => ({ id, name: 'test', memoryBytes: 24 * GIB, freeBytes: 24 * GIB })) },
+  });
+  const chosen = ({ dtype, cpuOffloadBytes, kvElementBytes, facts: { quantization } }: Plan) => ({ dtype, cpuOffloadBytes, kvElementBytes, quantization });
+  expect(chosen(asked)).toMatchObject({ dtype: 'float16', cpuOffloadBytes: 2 * GIB, quantization: { method: 'fp8' } });
+  expect(chosen(gpuPlan)).toEqual({ dtype: 'bfloat16', cpuOffloadBytes: undefined, kvElementBytes: 2, quantization: undefined });
+  for (const start of [asked, gpuPlan]) {
+    for (const where of WHERE) descend(start, Array.from({ length: 60 }, () => where)).forEach((plan) => expect(chosen(plan)).toEqual(chosen(start)));
+  }
+});
+
 test('no plan comes twice, each wants less than the one before, and the way down ends', () => {
   fc.assert(fc.property(fc.array(fc.constantFrom(...WHERE), { minLength: 60, maxLength: 60 }), fc.constantFrom(cpuPlan(8100), cpuPlan(300), gpuPlan), (wheres, start) => {
     const tried = descend(start, wheres);

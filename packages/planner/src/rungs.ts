@@ -1,78 +1,61 @@
-// The next smaller neighbour of a plan that ran out of memory. Invariant: never a plan that was tried, and never one that
-// leaves the failing term as it was.
-import { formatBytes, GIB } from '@assay/domain';
-import type { Failure } from '@assay/protocol';
-import { estimateMemory, type MemoryEstimate } from './memory.ts';
+// The next smaller neighbour of a plan that failed for want of memory. Invariant: never a plan that was tried, and never one that
+// leaves what failed as it was. A rung moves work and memory about; type, quantisation and offload stay as the user chose them.
+import { GIB, MIB } from '@assay/domain';
+import { FAILURE_CLASSES, type Failure } from '@assay/protocol';
+import { estimateMemory } from './memory.ts';
 import { MIN_BATCHED_TOKENS } from './plan-batch.ts';
 import { isSamePlan, type Plan } from './plan.ts';
-
-type FailingTerm = NonNullable<Failure['where']>;
+import { type Aim, describeRung, findAim, reaches } from './rung-aims.ts';
 
 interface Rung {
   name: string;
-  /** Terms that this rung can lower, or make room for. */
-  helps: readonly FailingTerm[];
+  /** What this rung can do. */
+  helps: readonly Aim[];
   /** The plan one step down, or undefined at the end of this rung. */
   step(plan: Plan): Partial<Plan> | undefined;
 }
 
 /** In the order in which they are tried: the cheapest for speed and for the results first. */
 const RUNGS: readonly Rung[] = [
+  { name: 'a larger KV cache', helps: ['cache_room'], step: growCache },
   { name: 'fewer batched tokens', helps: ['activation', 'logits'], step: halveTokens },
+  { name: 'fewer batched tokens for a larger KV cache', helps: ['cache_room'], step: turnTokensIntoCache },
   { name: 'fewer sequences', helps: ['logits', 'activation', 'graph'], step: halveSequences },
   { name: 'no compiled graphs', helps: ['graph'], step: (plan) => (plan.enforceEager || plan.device === 'cpu' ? undefined : { enforceEager: true }) },
-  { name: 'a smaller KV cache', helps: ['kv', 'activation', 'logits', 'graph'], step: shrinkCache },
-  { name: 'twice the tensor ranks', helps: ['weights', 'kv', 'activation', 'logits', 'graph'], step: doubleTensor },
-  { name: 'twice the pipeline stages', helps: ['weights', 'kv'], step: doublePipeline },
+  { name: 'a smaller share of the device', helps: ['start_share'], step: shrinkShare },
+  { name: 'a smaller KV cache', helps: ['kv', 'activation', 'logits', 'graph', 'start_share'], step: shrinkCache },
+  { name: 'twice the tensor ranks', helps: ['weights', 'kv', 'activation', 'logits', 'graph', 'cache_room'], step: doubleTensor },
+  { name: 'twice the pipeline stages', helps: ['weights', 'kv', 'cache_room'], step: doublePipeline },
 ];
 
 /** The next plan to try after `failure`, or undefined where none is left. `tried`: every plan that failed, `plan` among them or not. */
-export function nextRung(plan: Plan, failure: Pick<Failure, 'where'>, tried: readonly Plan[]): Plan | undefined {
-  const { where } = failure;
+export function nextRung(plan: Plan, failure: Partial<Pick<Failure, 'class' | 'where'>>, tried: readonly Plan[]): Plan | undefined {
+  if (!FAILURE_CLASSES[failure.class ?? 'oom'].rung) return undefined;
+  const aim = findAim(failure);
   for (const rung of RUNGS) {
-    if (where !== undefined && !rung.helps.includes(where)) continue;
-    const next = descend(rung, plan, where, [...tried, plan]);
+    if (aim !== undefined && !rung.helps.includes(aim)) continue;
+    // What is not known to lack memory is not given more of it.
+    if (aim === undefined && rung.helps.every((help) => help === 'cache_room' || help === 'start_share')) continue;
+    const next = descend(rung, plan, aim, [...tried, plan]);
     if (next) return next;
   }
   return undefined;
 }
 
-/** Goes down one rung as far as it takes to lower the failing term: half of a limit that was not reached lowers nothing. */
-function descend(rung: Rung, plan: Plan, where: FailingTerm | undefined, failed: readonly Plan[]): Plan | undefined {
+/** Goes down one rung as far as it takes to reach the aim: half of a limit that was not reached lowers nothing. */
+function descend(rung: Rung, plan: Plan, aim: Aim | undefined, failed: readonly Plan[]): Plan | undefined {
   let current = plan;
   for (let change = rung.step(current); change !== undefined; change = rung.step(current)) {
-    const changed = { ...current, ...change };
-    const { facts, workload, memory } = changed;
-    current = { ...changed, memory: estimateMemory({ facts, plan: changed, workload, kind: memory.kind, residuals: memory.residuals }) };
+    current = estimateAnew({ ...current, ...change });
     const isNew = !failed.some((other) => isSamePlan(other, current));
-    if (isNew && lowers(current.memory, plan.memory, where)) {
-      return { ...current, why: [...plan.why, describeRung(rung.name, where, plan, current)] };
-    }
+    if (isNew && reaches(aim, { from: plan, to: current })) return { ...current, why: [...plan.why, describeRung(rung.name, aim, { from: plan, to: current })] };
   }
   return undefined;
 }
 
-/** True where the failing term, or the total for want of one, is smaller. A smaller cache makes room for any term. */
-function lowers(next: MemoryEstimate, previous: MemoryEstimate, where: FailingTerm | undefined): boolean {
-  if (where === undefined || next.terms.kv < previous.terms.kv) return next.totalBytes < previous.totalBytes;
-  return termBytes(next, where) < termBytes(previous, where);
-}
-
-function termBytes({ terms }: MemoryEstimate, where: FailingTerm): number {
-  if (where === 'logits') return Math.max(terms.logits, terms.promptLogprobs);
-  return where === 'graph' ? terms.graphs : terms[where];
-}
-
-function describeRung(name: string, where: FailingTerm | undefined, from: Plan, to: Plan): string {
-  const changes = [
-    from.maxNumBatchedTokens !== to.maxNumBatchedTokens && `max_num_batched_tokens ${from.maxNumBatchedTokens} → ${to.maxNumBatchedTokens}`,
-    from.maxNumSeqs !== to.maxNumSeqs && `max_num_seqs ${from.maxNumSeqs} → ${to.maxNumSeqs}`,
-    from.kvCacheBytes !== to.kvCacheBytes && `KV cache ${formatBytes(from.kvCacheBytes)} → ${formatBytes(to.kvCacheBytes)}`,
-    from.enforceEager !== to.enforceEager && 'eager',
-    from.tensor !== to.tensor && `tensor ${from.tensor} → ${to.tensor}, data ${from.data} → ${to.data}`,
-    from.pipeline !== to.pipeline && `pipeline ${from.pipeline} → ${to.pipeline}, data ${from.data} → ${to.data}`,
-  ].filter((change) => change !== false);
-  return `out of memory${where ? ` (${where})` : ''}: ${name}, ${changes.join(', ')}`;
+function estimateAnew(plan: Plan): Plan {
+  const { facts, workload, memory } = plan;
+  return { ...plan, memory: estimateMemory({ facts, plan, workload, kind: memory.kind, residuals: memory.residuals }) };
 }
 
 function halveTokens(plan: Plan): Partial<Plan> | undefined {
@@ -85,10 +68,35 @@ function halveSequences(plan: Plan): Partial<Plan> | undefined {
   return plan.maxNumSeqs > 1 ? { maxNumSeqs: Math.floor(plan.maxNumSeqs / 2) } : undefined;
 }
 
+const cacheUnit = ({ device }: Plan): number => (device === 'cpu' ? GIB : MIB);
+
 function shrinkCache(plan: Plan): Partial<Plan> | undefined {
   const half = plan.device === 'cpu' ? Math.ceil(plan.kvCacheBytes / 2 / GIB) * GIB : Math.ceil(plan.kvCacheBytes / 2);
   const kvCacheBytes = Math.max(plan.minKvCacheBytes, half);
   return kvCacheBytes < plan.kvCacheBytes ? { kvCacheBytes } : undefined;
+}
+
+/** As much as the limit leaves, and at most twice of what it was. */
+function growCache(plan: Plan): Partial<Plan> | undefined {
+  const unit = cacheUnit(plan);
+  const room = Math.max(0, plan.memoryLimitBytes - plan.memory.totalBytes);
+  const added = Math.floor(Math.min(plan.kvCacheBytes, room) / unit) * unit;
+  return added > 0 ? { kvCacheBytes: plan.kvCacheBytes + added } : undefined;
+}
+
+function turnTokensIntoCache(plan: Plan): Partial<Plan> | undefined {
+  const fewer = halveTokens(plan);
+  return fewer && { ...fewer, ...growCache(estimateAnew({ ...plan, ...fewer })) };
+}
+
+// Below this share of its limit, what a plan does not use of it is not worth another start.
+const WORTH_A_START = 0.05;
+
+/** GPUs only: the engine does not start where less than its share is free. Half of what the plan does not use, then all of it. */
+function shrinkShare({ device, memoryLimitBytes, memory: { totalBytes } }: Plan): Partial<Plan> | undefined {
+  const unused = memoryLimitBytes - totalBytes;
+  if (device === 'cpu' || unused <= 0) return undefined;
+  return { memoryLimitBytes: unused > WORTH_A_START * memoryLimitBytes ? Math.ceil(memoryLimitBytes - unused / 2) : totalBytes };
 }
 
 function doubleTensor(plan: Plan): Partial<Plan> | undefined {

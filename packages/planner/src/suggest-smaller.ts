@@ -1,52 +1,53 @@
 // What would make a run fit that does not: the smallest change first, each one worked out and not guessed.
 import { formatBytes } from '@assay/domain';
 import { type Candidate, listCandidates } from './candidates.ts';
-import type { PlanBasis } from './plan-draft.ts';
-import { quantizeFacts } from './weight-wishes.ts';
+import { type PlanBasis, type PlanInput, readBasis } from './plan-draft.ts';
+import type { Plan } from './plan.ts';
+import { nextRung } from './rungs.ts';
+import { listChanges } from './smaller-changes.ts';
 
-interface Change {
-  text: string;
-  /** It changes what is computed, and not only where. */
-  isPrecision?: boolean;
-  apply(basis: PlanBasis): PlanBasis | undefined;
-}
+const OTHERWISE = 'Use fewer replicas, a smaller or quantised model, a lower max_model_len, or more memory.';
+// A prediction that is closer than this to one that was shown to be wrong is no better than it.
+const DOUBT = 0.97;
 
-/** Each leaves the results less like what was asked for than the one before. */
-const CHANGES: readonly Change[] = [
-  { text: 'with fewer replicas (plan data=1)', apply: (basis) => (basis.wishes.data !== undefined && basis.wishes.data > 1 ? { ...basis, wishes: { ...basis.wishes, data: 1 } } : undefined) },
-  { text: 'with a layout of the planner\'s own (plan: auto)', apply: forgetLayout },
-  { text: 'with twice as many such devices', apply: (basis) => multiplyDevices(basis, 2) },
-  { text: 'with four times as many such devices', apply: (basis) => multiplyDevices(basis, 4) },
-  { isPrecision: true, text: 'in 8 bit (model_args quantization=fp8)', apply: (basis) => quantize(basis, 'fp8') },
-  { isPrecision: true, text: 'in 4 bit (model_args quantization=bitsandbytes)', apply: (basis) => quantize(basis, 'bitsandbytes') },
-];
-
-/** At most two, since people choose between machines and precision. */
+/** For a plan that is predicted not to fit. */
 export function suggestSmaller(basis: PlanBasis, nearest: Candidate): string {
-  const found = CHANGES.flatMap((change) => {
-    const changed = change.apply(basis);
-    const verdict = changed && listCandidates(changed).find(({ isChosen }) => isChosen)?.verdict;
-    return verdict === undefined ? [] : [{ isPrecision: change.isPrecision ?? false, text: `${change.text}${verdict === 'tight' ? ', barely' : ''}` }];
+  const texts = findTexts(basis, ({ verdict }) => (verdict === 'tight' ? ', barely' : ''));
+  return `${formatBytes(nearest.missingBytes ?? 0)} are missing. ${texts ? `It would fit ${texts}.` : OTHERWISE}`;
+}
+
+/**
+ * For plans that did not fit although they were predicted to, and no rung is left: their predictions are too low by an amount that
+ * is not known, so a change counts where it leaves more of the limit free than any of them was to leave.
+ */
+export function suggestAfterFailure(input: PlanInput, tried: readonly Plan[]): string {
+  const shown = Math.min(1, ...tried.map(shareOfLimit));
+  const texts = findTexts(readBasis(input), ({ plan }) => (plan && shareOfLimit(smallestOf(plan)) < DOUBT * shown ? '' : undefined));
+  return texts ? `It would probably fit ${texts}.` : OTHERWISE;
+}
+
+/** At most two, since people choose between machines and precision. `judge`: what to add to a change, undefined where it does not help. */
+function findTexts(basis: PlanBasis, judge: (chosen: Candidate) => string | undefined): string | undefined {
+  const changes = listChanges(basis);
+  const texts = [false, true].flatMap((isPrecision) => {
+    for (const change of changes.filter((each) => (each.isPrecision ?? false) === isPrecision)) {
+      const changed = change.apply(basis);
+      const chosen = changed && listCandidates(changed).find(({ isChosen }) => isChosen);
+      const remark = chosen && judge(chosen);
+      if (remark !== undefined) return [`${change.text}${remark}`];
+    }
+    return [];
   });
-  const missing = `${formatBytes(nearest.missingBytes ?? 0)} are missing.`;
-  const [machine, precision] = [false, true].map((isPrecision) => found.find((change) => change.isPrecision === isPrecision));
-  const texts = [...(machine ? [machine.text] : []), ...(precision ? [precision.text] : [])];
-  return texts.length > 0 ? `${missing} It would fit ${texts.join(', or ')}.` : `${missing} Use fewer replicas, a smaller or quantised model, a lower max_model_len, or more memory.`;
+  return texts.length > 0 ? texts.join(', or ') : undefined;
 }
 
-function forgetLayout(basis: PlanBasis): PlanBasis | undefined {
-  const { data, tensor, pipeline, ...wishes } = basis.wishes;
-  return data === undefined && tensor === undefined && pipeline === undefined ? undefined : { ...basis, wishes };
+function shareOfLimit({ memory, memoryLimitBytes }: Plan): number {
+  return memory.totalBytes / memoryLimitBytes;
 }
 
-function multiplyDevices(basis: PlanBasis, times: number): PlanBasis | undefined {
-  const { node } = basis.input;
-  if (node.gpus.length === 0) return undefined;
-  const gpus = Array.from({ length: node.gpus.length * times }, (_, place) => ({ ...node.gpus[place % node.gpus.length]!, id: `imagined-${place}` }));
-  return { ...basis, input: { ...basis.input, node: { ...node, gpus } } };
-}
-
-function quantize(basis: PlanBasis, method: string): PlanBasis | undefined {
-  const facts = quantizeFacts(basis.facts, method);
-  return basis.device === 'cpu' || facts === basis.facts ? undefined : { ...basis, facts };
+/** The last of its rungs: what a probe would come down to. */
+function smallestOf(plan: Plan): Plan {
+  const tried = [plan];
+  for (let next = nextRung(plan, {}, tried); next !== undefined; next = nextRung(next, {}, tried)) tried.push(next);
+  return tried.at(-1) as Plan;
 }

@@ -27,6 +27,8 @@ export class WorkTally {
   finalRequests = 0;
   openGenerations = 0;
   finishedScored = 0;
+  /** Pairs of a generated token with what was before it, of requests that became final in this start. */
+  finishedDecodePairs = 0;
   /** Of requests that became final in this start, cached ones among them. */
   finishedPromptTokens = 0;
   readonly #index: RequestIndex;
@@ -67,6 +69,7 @@ export class WorkTally {
     const prompt = this.#promptTokens(row);
     const cached = Math.min(prompt, cachedTokens);
     this.finished.decode += made - expected;
+    this.finishedDecodePairs += made * (prompt + made / 2);
     this.finished.prefill -= cached;
     this.finished.attention -= countPairs(cached);
     this.#cache.tokens += prompt;

@@ -20,6 +20,9 @@ export interface WorkloadSummary {
   decodePairs: number;
 }
 
+/** What one start of a run did, by its own count: prompts without what the prefix cache spared, answers as long as they got. */
+export type DoneWork = Omit<WorkloadSummary, 'longestTokens' | 'longestScoredTokens'>;
+
 export interface Workload extends WorkloadSummary {
   /** Tokens held by the longest generations when `sequences` of them run at once. */
   concurrentTokens(sequences: number): number;

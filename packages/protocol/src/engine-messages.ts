@@ -1,6 +1,7 @@
 // What the agent says to an engine worker, and what it hears. Every command has an `id`; its reply repeats it.
 import { REQUEST_KINDS } from '@assay/domain';
 import { z } from 'zod';
+import { effectiveSchema } from './effective.ts';
 import { failureSchema } from './failure.ts';
 import { bytes, count, id, seconds } from './fields.ts';
 import { resultSchema } from './result.ts';
@@ -88,13 +89,13 @@ export const heartbeatSchema = z.strictObject({
 });
 export type Heartbeat = z.output<typeof heartbeatSchema>;
 
-/** `effective` is read back from the engine, never echoed from the command. See docs/run-directory.md for its fields. */
+/** `effective` is read back from the engine, never echoed from the command. */
 export const loadedSchema = z.strictObject({
   type: z.literal('loaded'),
   id,
   seconds,
   peakBytes: bytes,
-  effective: z.record(z.string(), z.unknown()),
+  effective: effectiveSchema,
 });
 export type Loaded = z.output<typeof loadedSchema>;
 

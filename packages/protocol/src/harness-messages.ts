@@ -102,6 +102,13 @@ export const renderedSchema = z.strictObject({
 });
 export type Rendered = z.output<typeof renderedSchema>;
 
+const partialSchema = z.strictObject({
+  answered: count.describe('documents that the score is over'),
+  failed: count.describe('documents without an answer'),
+  answeredOnly: nullable(wireFloatSchema).describe('over the documents answered'),
+  failuresAsWrong: nullable(wireFloatSchema).describe('over all documents, those without an answer counted as wrong; null where the metric has no worst value'),
+});
+
 export const metricRowSchema = z.strictObject({
   task: z.string(),
   alias: z.string(),
@@ -115,8 +122,29 @@ export const metricRowSchema = z.strictObject({
   higherIsBetter: nullable(z.boolean()),
   error: z.string().optional(),
   group: z.boolean(),
+  /** Of a group's row: over what its value is a mean. A group whose parts differ in size has a row for each. */
+  mean: z.enum(['by_sample', 'by_task']).optional(),
+  /** Where documents have no answer: the score under both names, also where `value` is withheld. */
+  partial: partialSchema.optional(),
 });
 export type MetricRow = z.output<typeof metricRowSchema>;
+
+/** Of the documents that were scored. */
+export const answerTallySchema = z.strictObject({
+  truncatedDocuments: count.describe('documents with a prompt that was cut to fit the window'),
+  generated: count.describe('generated answers'),
+  unfinishedThoughts: count.describe('answers that ended inside the model\'s thinking; they are scored as empty'),
+  controlCharacters: count.describe('answers with control characters, which are left out when they are scored'),
+  repeated: count.describe('requests that were answered more than once'),
+  copied: count.describe('those of them whose answers are all the same text'),
+});
+export type AnswerTally = z.output<typeof answerTallySchema>;
+
+/**
+ * `partial`: some documents have no answer, few enough for a score over the rest. `withheld`: too many, and no score is given.
+ * `waived`: too many, or requests are missing, and the score is given because waive_coverage asks for it.
+ */
+export const headlineSchema = z.enum(['whole', 'partial', 'waived', 'withheld']);
 
 export const scoredSchema = z.strictObject({
   type: z.literal('scored'),
@@ -126,6 +154,9 @@ export const scoredSchema = z.strictObject({
   rows: z.array(metricRowSchema),
   documents: count,
   scoredDocuments: count,
+  headline: headlineSchema,
+  answers: answerTallySchema,
+  warnings: z.array(z.string()),
 });
 export type Scored = z.output<typeof scoredSchema>;
 

@@ -1,7 +1,8 @@
 // Everything that crosses a process: messages, results, the request files.
+export type { Effective, Rank } from './effective.ts';
 export { type EngineCommand, engineCommandSchema, type Heartbeat, type Loaded, type Probed, type ProbeStep, type ResultsMessage, type ShardDone } from './engine-messages.ts';
 export { type Failure, FAILURE_CLASSES, type FailureClass, failureSchema } from './failure.ts';
-export { type Aggregated, type HarnessCommand, harnessCommandSchema, type MetricRow, type Rendered, type Scored } from './harness-messages.ts';
+export { type Aggregated, type AnswerTally, type HarnessCommand, harnessCommandSchema, type MetricRow, type Rendered, type Scored } from './harness-messages.ts';
 export { type Manifest, MANIFEST_SCHEMA_VERSION, type ManifestInput, manifestSchema } from './manifest.ts';
 export type { Coverage } from './manifest-sections.ts';
 export { PROTOCOL_VERSION, type WorkerEvent, workerEventSchema, type WorkerReply } from './messages.ts';

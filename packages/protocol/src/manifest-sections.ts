@@ -2,8 +2,9 @@
 // also asked for, the wish stands beside it under `asked`. null: it does not exist here, or nobody could tell.
 import { OUTCOME_NAMES, REQUEST_KINDS } from '@assay/domain';
 import { z } from 'zod';
+import { effectiveSchema } from './effective.ts';
 import { count, mapping, nullable, seconds, sha256 } from './fields.ts';
-import { renderedTaskSchema } from './harness-messages.ts';
+import { answerTallySchema, headlineSchema, renderedTaskSchema } from './harness-messages.ts';
 
 export const sealedFilesSchema = z.record(z.string(), z.strictObject({ sha256, bytes: count })).describe('by path in the run directory');
 
@@ -33,6 +34,9 @@ export type Coverage = z.output<typeof coverageSchema>;
 export const taskSchema = renderedTaskSchema.extend({
   coverage: coverageSchema,
   lengthShare: z.number().min(0).max(1).describe('share of the generated answers that their token budget cut off'),
+  scoredDocuments: count.describe('documents that the score is over; the others have no answer'),
+  headline: headlineSchema.describe('what became of the score where documents have no answer'),
+  answers: answerTallySchema,
 });
 
 export const promptsSchema = z.strictObject({
@@ -63,17 +67,23 @@ export const engineSchema = z.strictObject({
   version: z.string(),
   ...interpreter,
   asked: mapping.describe('engine arguments as given by the user and the plan'),
-  effective: mapping.describe('read back from the engine; docs/run-directory.md lists the fields'),
+  effective: effectiveSchema.describe('read back from the engine'),
   environment: z.record(z.string(), z.string()).describe('variables that change numerics, as the worker saw them'),
 });
 
 export const deviceSchema = z.strictObject({
   kind: z.enum(['cpu', 'cuda', 'rocm', 'xpu', 'tpu', 'none']),
-  name: z.string(),
-  count,
-  memoryBytes: nullable(count),
+  name: z.string().describe('of what the ranks computed on; more than one where they differ'),
+  count: count.describe('GPUs that a rank computed on, or cores that the ranks could use'),
+  memoryBytes: nullable(count).describe('of the smallest of the GPUs'),
   driver: nullable(z.string()),
   runtime: nullable(z.string()).describe('CUDA or ROCm version that the engine computes with; null on a CPU'),
+  devices: z.array(z.strictObject({
+    id: z.string().describe('UUID of the GPU or slice that was leased'),
+    worker: z.string().describe('the replica that had it'),
+    name: z.string(),
+    memoryBytes: nullable(count),
+  })).describe('the GPUs of each rank; none on a CPU'),
 });
 
 export const planSchema = z.strictObject({
@@ -97,6 +107,7 @@ export const probeRungSchema = z.strictObject({
   predictedBytes: nullable(count),
   measuredBytes: nullable(count),
   failure: nullable(z.string()),
+  failed: z.string().optional().describe('whose failure it is: the replica and its devices'),
   remembered: z.boolean().optional().describe('an earlier run has found it: this plan was not tried again'),
 });
 
@@ -108,7 +119,14 @@ export const rungTakenSchema = z.strictObject({
   shard: nullable(z.string()).describe('the shard in which it happened; null: before the first request'),
 });
 
-export const orderSchema = z.strictObject({ epoch: z.int().positive(), rule: z.string(), digest: z.string(), rows: count, shards: count });
+export const orderSchema = z.strictObject({
+  epoch: z.int().positive(),
+  rule: z.string(),
+  digest: z.string(),
+  rows: count,
+  shards: count,
+  expectedNewTokens: z.record(z.string(), count).optional().describe('by task: the 90th percentile of earlier runs\' answers, where it stood for the budget in this order'),
+});
 
 export const workerSchema = z.strictObject({
   worker: z.string(),

@@ -4,6 +4,7 @@ import { formatBytes, GIB } from '@assay/domain';
 import { formatSeconds } from './format-numbers.ts';
 import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
 import { renderTable } from './text-table.ts';
+import type { TimeView } from './time-view.ts';
 
 interface CandidateView {
   data: number;
@@ -15,17 +16,6 @@ interface CandidateView {
   memory?: MemoryView;
   time?: TimeView;
   lost?: string;
-}
-
-interface TimeView {
-  startSeconds: number;
-  loadSeconds: number;
-  prefillSeconds: number;
-  decodeSeconds: number;
-  communicationSeconds: number;
-  wallSeconds: number;
-  deviceHours: number;
-  bound: { prefill: string; decode: string };
 }
 
 interface Units {
@@ -49,7 +39,6 @@ export function renderCandidates(candidates: readonly CandidateView[], units: Un
     `candidates on ${units.device}: GiB of each rank, tokens/sequences of a step, predicted time from start to last result`,
     renderTable(COLUMNS, candidates.map(renderRow)),
     ...(chosen?.memory && chosen.plan ? ['', ...renderChosen(chosen.memory, chosen.plan.memoryLimitBytes, { ...units, ranks: chosen.tensor * chosen.pipeline })] : []),
-    ...(chosen?.time ? ['', renderTime(chosen.time)] : []),
   ].join('\n');
 }
 
@@ -76,16 +65,3 @@ function renderChosen({ terms, totalBytes, residualBytes, ruleOfThumbBytes }: Me
 }
 
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
-
-function renderTime({ startSeconds, loadSeconds, prefillSeconds, decodeSeconds, communicationSeconds, bound }: TimeView): string {
-  const parts = [
-    `start ${formatSeconds(startSeconds)}`, `load ${formatSeconds(loadSeconds)}`,
-    `prompts ${formatSeconds(prefillSeconds)}${describeBound(bound.prefill)}`, `answers ${formatSeconds(decodeSeconds)}${describeBound(bound.decode)}`,
-  ];
-  const sent = communicationSeconds >= 0.5 ? `, of which ${formatSeconds(communicationSeconds)} between ranks` : '';
-  return `time    ${parts.join(' + ')}${sent}; an estimate: docs/planning.md says from what`;
-}
-
-function describeBound(bound: string): string {
-  return bound === 'none' ? '' : ` (bound by ${bound === 'compute' ? 'operations' : 'memory bandwidth'})`;
-}

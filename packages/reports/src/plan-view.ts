@@ -1,6 +1,8 @@
 // The plan as people read it: what lies where, what it will take, and why.
 import { formatBytes } from '@assay/domain';
+import { formatSeconds } from './format-numbers.ts';
 import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
+import { describeBasis, describeParts, type TimeView } from './time-view.ts';
 
 /** What is shown of a plan. */
 interface PlanView {
@@ -25,12 +27,13 @@ interface PlanView {
 
 const KIND_NAMES: Readonly<Record<string, string>> = { resident: 'resident', address_space: 'address space', device: 'device memory' };
 
-/** A few lines: layout, batch limits, memory by term, and the reasons. */
-export function renderPlan(plan: PlanView): string {
+/** A few lines: layout, batch limits, memory by term, predicted time where it is known, and the reasons. */
+export function renderPlan(plan: PlanView, time?: TimeView): string {
   return [
     `plan    ${describeLayout(plan)}, ${plan.dtype}, ${plan.enforceEager ? 'eager' : 'compiled'}`,
     `batch   max_num_seqs ${plan.maxNumSeqs}, max_num_batched_tokens ${plan.maxNumBatchedTokens}, max_model_len ${plan.maxModelLen}, prefix cache ${plan.enablePrefixCaching ? 'on' : 'off'}`,
     ...renderMemory(plan),
+    ...(time ? renderTime(time) : []),
     ...plan.why.map((reason, place) => `${place === 0 ? 'why    ' : '       '} - ${reason}`),
   ].join('\n');
 }
@@ -54,5 +57,13 @@ function renderMemory({ memory, memoryLimitBytes }: PlanView): string[] {
   return [
     `memory  about ${formatBytes(memory.totalBytes)} of ${formatBytes(memoryLimitBytes)} a worker (${KIND_NAMES[memory.kind] ?? memory.kind}; the rule of thumb says ${formatBytes(memory.ruleOfThumbBytes)})`,
     `        = ${parts.join(' + ')}`,
+  ];
+}
+
+/** To the last result; what comes before and after is the harness's. */
+function renderTime(time: TimeView): string[] {
+  return [
+    `time    about ${formatSeconds(time.wallSeconds)} from start to last result, ${time.deviceHours.toFixed(2)} device-hours; ${describeBasis(time)}`,
+    `        = ${describeParts(time)}`,
   ];
 }

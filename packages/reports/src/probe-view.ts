@@ -9,7 +9,9 @@ interface ProbeView {
     predictedBytes: number;
     measuredBytes?: number | undefined;
     failure?: { message: string; where?: string | undefined } | undefined;
-    plan: { maxNumSeqs: number; maxNumBatchedTokens: number; memoryLimitBytes: number; why: readonly string[] };
+    /** The replica whose failure it is. */
+    failed?: { name: string } | undefined;
+    plan: { data: number; maxNumSeqs: number; maxNumBatchedTokens: number; memoryLimitBytes: number; why: readonly string[] };
   }[];
   seconds: number;
 }
@@ -18,8 +20,8 @@ type RungView = ProbeView['rungs'][number];
 
 const VERDICTS: Readonly<Record<RungView['verdict'], (rung: RungView) => string>> = {
   fits: (rung) => `fits: peak memory ${comparePeaks(rung)}`,
-  oom: ({ failure }) => `out of memory${failure?.where ? ` (${failure.where})` : ''}${failure ? `: ${firstLine(failure.message)}` : ''}`,
-  failed: ({ failure }) => `failed${failure ? `: ${firstLine(failure.message)}` : ''}`,
+  oom: ({ failure, ...rung }) => `out of memory${nameFailed(rung)}${failure?.where ? ` (${failure.where})` : ''}${failure ? `: ${firstLine(failure.message)}` : ''}`,
+  failed: ({ failure, ...rung }) => `failed${nameFailed(rung)}${failure ? `: ${firstLine(failure.message)}` : ''}`,
   skipped: (rung) => `not run (probe: false); peak memory while loading ${comparePeaks(rung)}`,
 };
 
@@ -30,6 +32,11 @@ export function renderProbe({ rungs, seconds }: ProbeView): string {
     return `${place === 0 ? 'probe  ' : '       '} ${step}${VERDICTS[rung.verdict](rung)}`;
   });
   return [...lines.slice(0, -1), `${lines.at(-1) ?? 'probe   nothing was tried'} (${formatSeconds(seconds)})`].join('\n');
+}
+
+/** One of several: which one, and where it lay. */
+function nameFailed({ failed, plan }: Pick<RungView, 'failed' | 'plan'>): string {
+  return failed && plan.data > 1 ? ` in ${failed.name}` : '';
 }
 
 function comparePeaks({ predictedBytes, measuredBytes }: RungView): string {

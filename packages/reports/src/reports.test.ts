@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { MetricRow } from '@assay/protocol';
+import type { AnswerTally, MetricRow } from '@assay/protocol';
 import { renderCandidates } from './candidates-view.ts';
 import { formatSeconds, formatShare } from './format-numbers.ts';
 import { renderIdle } from './idle-line.ts';
@@ -13,13 +13,16 @@ const row = (fields: Partial<MetricRow>): MetricRow => ({
   task: 'a', alias: 'a', version: 1, filter: 'none', numFewshot: 0, metric: 'acc', value: 0.5, stderr: 0.05, higherIsBetter: true, group: false, ...fields,
 });
 
+const tally = (fields: Partial<AnswerTally>): AnswerTally => ({ truncatedDocuments: 0, generated: 0, unfinishedThoughts: 0, controlCharacters: 0, repeated: 0, copied: 0, ...fields });
+
 /** All are final: those without an answer were rejected. */
 const cover = (answered: number, requests: number) => ({ requests, final: requests, answered, share: answered / requests });
 
 test('V08: each score stands with its coverage and its share of cut answers, and above 5 % there is a warning', () => {
   const table = renderResultsTable({
     rows: [
-      row({ task: 'demo', alias: 'demo', group: true, metric: 'acc', value: 0.6123 }),
+      row({ task: 'demo', alias: 'demo', group: true, metric: 'acc', value: 0.6123, mean: 'by_sample' }),
+      row({ task: 'demo', alias: 'demo', group: true, metric: 'acc', value: 0.8333, mean: 'by_task' }),
       row({ task: 'capitals', alias: ' - capitals' }),
       row({ task: 'capitals', alias: ' - capitals', metric: 'acc_norm', value: 0.25 }),
       row({ task: 'sums', alias: ' - sums', version: 'Yaml', filter: 'strict|match', numFewshot: 5, metric: 'exact_match', value: null, stderr: null, error: 'list index out of range' }),
@@ -27,6 +30,7 @@ test('V08: each score stands with its coverage and its share of cut answers, and
     ],
     coverage: { capitals: cover(40, 40), sums: cover(38, 40), prose: cover(3, 3), essays: cover(0, 8) },
     lengthShare: { sums: 0.125, capitals: 0.05 },
+    answers: { capitals: tally({ truncatedDocuments: 1 }), sums: tally({ generated: 20, unfinishedThoughts: 4, controlCharacters: 1, repeated: 5, copied: 5 }) },
   });
   expect(table).toMatchInlineSnapshot(`
     "|Tasks      |Version|Filter       |n-shot|Metric     | | Value| |Stderr|Coverage|Cut answers|
@@ -36,14 +40,39 @@ test('V08: each score stands with its coverage and its share of cut answers, and
     | - sums    |   Yaml|strict\\|match|     5|exact_match|↑|  none|±|   N/A|    95 %|     12.5 %|
     | - prose   |      1|none         |     0|perplexity |↓|   NaN|±|   NaN|   100 %|           |
 
-    |Groups|Version|Filter|n-shot|Metric| | Value| |Stderr|Coverage|Cut answers|
-    |------|------:|------|-----:|------|-|-----:|-|-----:|-------:|----------:|
-    |demo  |      1|none  |     0|acc   |↑|0.6123|±|0.0500|        |           |
+    |Groups|Version|Filter|n-shot|Metric              | | Value| |Stderr|Coverage|Cut answers|
+    |------|------:|------|-----:|--------------------|-|-----:|-|-----:|-------:|----------:|
+    |demo  |      1|none  |     0|acc (mean by sample)|↑|0.6123|±|0.0500|        |           |
+    |      |       |none  |     0|acc (mean by task)  |↑|0.8333|±|0.0500|        |           |
 
     ! sums: exact_match could not be computed: list index out of range
-    ! sums: 38 of 40 requests have an answer; its score is over the documents that do
+    ! sums: 38 of 40 requests have an answer; it has no score
     ! essays: 0 of 8 requests have an answer; it has no score yet
-    ! sums: 12.5 % of the answers were cut at their token budget; a larger max_gen_toks may change the score"
+    ! sums: 12.5 % of the answers were cut at their token budget; a larger max_gen_toks may change the score
+    ! capitals: 1 of its documents has a prompt that was cut to fit the window; samples_*.jsonl has the tokens lost
+    ! sums: 20 % of the answers (4 of 20) ended inside the model's thinking and count as empty
+    ! sums: control characters were left out of 1 answers before they were scored
+    ! sums: its repeats are copies of one answer each"
+  `);
+});
+
+test('F11: a score over a part of its documents stands under two names, and with too many of them missing it is not given', () => {
+  const partial = { answered: 90, failed: 10, answeredOnly: 80 / 90, failuresAsWrong: 0.8 };
+  const table = renderResultsTable({
+    rows: [
+      row({ task: 'few', value: 80 / 90, partial }),
+      row({ task: 'many', value: null, partial: { answered: 8, failed: 2, answeredOnly: 0.5, failuresAsWrong: null }, error: '2 of 10 documents have no answer' }),
+    ],
+    coverage: { few: cover(90, 100), many: cover(8, 10) },
+    lengthShare: {},
+    answers: {},
+  });
+  expect(table.split('\n\n')[1]).toMatchInlineSnapshot(`
+    "! many: acc could not be computed: 2 of 10 documents have no answer
+    ! few: 90 of 100 requests have an answer; its score is over the documents that do
+    ! many: 8 of 10 requests have an answer; it has no score
+    ! few: acc,none is 0.8889 over the 90 documents answered; 0.8000 with the 10 failed counted as wrong
+    ! many: acc,none is 0.5000 over the 8 documents answered"
   `);
 });
 
@@ -65,8 +94,20 @@ test('a plan is shown with its memory by term, beside the rule of thumb, and the
   expect(renderPlan({ ...plan, device: 'cuda', data: 1, tensor: 2, enforceEager: false, deviceSets: [['GPU-a', 'GPU-b']], why: [] }).split('\n')[0]).toMatchInlineSnapshot(`"plan    1 worker, tensor 2, devices GPU-a,GPU-b, bfloat16, compiled"`);
 });
 
+test('the time of a plan is told by its parts, and what it rests on', () => {
+  const time = { startSeconds: 10, loadSeconds: 4, prefillSeconds: 35, decodeSeconds: 2, communicationSeconds: 0, wallSeconds: 51, deviceHours: 0.03, correctedBy: 3, bound: { prefill: 'compute', decode: 'memory' } };
+  expect(renderPlan({ ...plan, why: [] }, time).split('\n').slice(4)).toMatchInlineSnapshot(`
+    [
+      "time    about 51 s from start to last result, 0.03 device-hours; corrected by 3 earlier runs",
+      "        = start 10 s + load 4 s + prompts 35 s (bound by operations) + answers 2 s (bound by memory bandwidth)",
+    ]
+  `);
+  expect(renderPlan(plan, { ...time, correctedBy: 1 })).toContain('; corrected by 1 earlier run\n');
+  expect(renderPlan(plan, { ...time, correctedBy: 0 })).toContain('; an estimate: docs/planning.md says from what\n');
+});
+
 test('candidates are a table, the chosen one first with its terms beside the rule of thumb', () => {
-  const time = { startSeconds: 60, loadSeconds: 71, prefillSeconds: 309, decodeSeconds: 64, communicationSeconds: 44, wallSeconds: 504, deviceHours: 0.56, bound: { prefill: 'compute', decode: 'memory' } };
+  const time = { startSeconds: 60, loadSeconds: 71, prefillSeconds: 309, decodeSeconds: 64, communicationSeconds: 44, wallSeconds: 504, deviceHours: 0.56, correctedBy: 0, bound: { prefill: 'compute', decode: 'memory' } };
   const chosen = { data: 1, tensor: 4, pipeline: 1, verdict: 'fits' as const, isChosen: true, plan, memory: { ...plan.memory, residualBytes: GIB }, time };
   const large = { ...chosen, data: 4, tensor: 1, verdict: 'too_large' as const, isChosen: false, lost: 'does not fit: 62.0 GiB are missing.' };
   const refused = { data: 1, tensor: 3, pipeline: 1, verdict: 'refused' as const, isChosen: false, lost: 'tensor=3: 64 | 3.' };
@@ -90,9 +131,7 @@ test('candidates are a table, the chosen one first with its terms beside the rul
     |learned from earlier runs                       |1.0|
     |together (of the two kinds of logits the larger)|4.2|
     |limit                                           |8.0|
-    rule of thumb (parameters × bytes × 110 %): 0.1 GB = 0.1 GiB a rank, which would fit the 80.0 GiB of a device
-
-    time    start 1 min 00 s + load 1 min 11 s + prompts 5 min 09 s (bound by operations) + answers 1 min 04 s (bound by memory bandwidth), of which 44 s between ranks; an estimate: docs/planning.md says from what"
+    rule of thumb (parameters × bytes × 110 %): 0.1 GB = 0.1 GiB a rank, which would fit the 80.0 GiB of a device"
   `);
   expect(renderCandidates([refused], { device: '4 cores' })).not.toContain('rule of thumb');
 });

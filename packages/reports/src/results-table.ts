@@ -1,6 +1,8 @@
 // The table of scores: lm_eval's columns, and beside each score how much of the task it covers and how many answers were cut.
-import type { Coverage, MetricRow } from '@assay/protocol';
+import type { AnswerTally, Coverage, MetricRow } from '@assay/protocol';
 import { formatShare } from './format-numbers.ts';
+import { describeAnswers } from './answer-notes.ts';
+import { describePartialScores, warnOfCoverage } from './coverage-notes.ts';
 import { type Column, renderTable } from './text-table.ts';
 
 interface ResultsTableInput {
@@ -9,10 +11,9 @@ interface ResultsTableInput {
   coverage: Readonly<Record<string, Coverage>>;
   /** Share of generated answers that were stopped by their token budget, by task; tasks that generate nothing are left out. */
   lengthShare: Readonly<Record<string, number>>;
+  /** What else is known of the answers behind each task's score. */
+  answers: Readonly<Record<string, AnswerTally>>;
 }
-
-// Above this share of cut answers a score says more about the budget than about the model.
-const CUT_WARNING_SHARE = 0.05;
 
 const COLUMNS: readonly Column[] = [
   { title: 'Tasks', align: 'left' },
@@ -29,12 +30,12 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** The table, and below it a line for every warning and every metric that could not be computed. */
-export function renderResultsTable({ rows, coverage, lengthShare }: ResultsTableInput): string {
+export function renderResultsTable({ rows, coverage, lengthShare, answers }: ResultsTableInput): string {
   const [tasks, groups] = [rows.filter(({ group }) => !group), rows.filter(({ group }) => group)];
   const render = (row: MetricRow, place: number, all: readonly MetricRow[]) => renderRow(row, all[place - 1], { coverage, lengthShare });
   const parts = [renderTable(COLUMNS, tasks.map(render))];
   if (groups.length > 0) parts.push(renderTable(COLUMNS.map((column, place) => (place === 0 ? { ...column, title: 'Groups' } : column)), groups.map(render)));
-  const notes = [...describeErrors(rows), ...warnOfCoverage(coverage, rows), ...warnOfCutAnswers(lengthShare)];
+  const notes = [...describeErrors(rows), ...warnOfCoverage(coverage, rows), ...describePartialScores(rows), ...describeAnswers(lengthShare, answers)];
   return [...parts, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n');
 }
 
@@ -46,7 +47,7 @@ function renderRow(row: MetricRow, previous: MetricRow | undefined, { coverage, 
     isContinued ? '' : String(row.version),
     row.filter,
     String(row.numFewshot),
-    row.metric,
+    row.mean ? `${row.metric} (mean ${row.mean.replace('_', ' ')})` : row.metric,
     renderDirection(row.higherIsBetter),
     renderValue(row.value),
     '±',
@@ -78,17 +79,4 @@ function renderCoverage(coverage: Coverage | undefined): string {
 
 function describeErrors(rows: readonly MetricRow[]): string[] {
   return rows.filter(({ error }) => error !== undefined).map(({ task, metric, error }) => `! ${task}: ${metric} could not be computed: ${error}`);
-}
-
-function warnOfCoverage(coverage: ResultsTableInput['coverage'], rows: readonly MetricRow[]): string[] {
-  const scored = new Set(rows.map(({ task }) => task));
-  return Object.entries(coverage)
-    .filter(([, { share }]) => share < 1)
-    .map(([task, { answered, requests }]) => `! ${task}: ${answered} of ${requests} requests have an answer; ${scored.has(task) ? 'its score is over the documents that do' : 'it has no score yet'}`);
-}
-
-function warnOfCutAnswers(lengthShare: ResultsTableInput['lengthShare']): string[] {
-  return Object.entries(lengthShare)
-    .filter(([, share]) => share > CUT_WARNING_SHARE)
-    .map(([task, share]) => `! ${task}: ${formatShare(share)} of the answers were cut at their token budget; a larger max_gen_toks may change the score`);
 }

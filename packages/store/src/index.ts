@@ -2,11 +2,12 @@
 export { writeFileAtomic } from './atomic-file.ts';
 export { type CodeVersion, readCodeVersion } from './code-version.ts';
 export { leaseDevices } from './device-lease.ts';
+export { countRanges, leasePortRange, type PortRange } from './port-lease.ts';
 export { checkSpace, estimateRunBytes, freeBytes, MIN_FREE_BYTES, toDiskError } from './disk.ts';
 export { EventLog, openEventLog, readEvents } from './event-log.ts';
 export { type AssayEnvironment, explainHomeEntry, HOME_ENTRIES, readEnvironment, resolveHome } from './home.ts';
 export { compareIdentities, digestOf, selectRunSettings } from './identity.ts';
-export { type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts } from './learned-entries.ts';
+export { type LearnedLengths, learnedLengths, type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts } from './learned-entries.ts';
 export { nameWeights } from './learned-weights.ts';
 export { readIfThere } from './missing-file.ts';
 export { ResultLedger } from './result-ledger.ts';

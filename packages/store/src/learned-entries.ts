@@ -1,11 +1,12 @@
-// The three lists of learned-*.json: peaks against the memory model, verdicts of probes, seconds a unit of work. Each entry names
-// the weights, the engine's build and the device it was shown on; it says nothing about any other.
+// The four lists of learned-*.json: peaks against the memory model, verdicts of probes, seconds a unit of work, lengths of answers.
+// Each entry names the weights, the engine's build and the device it was shown on; it says nothing about any other.
 import { z } from 'zod';
 import { LearnedFile } from './learned-file.ts';
 
 const subject = { weights: z.string(), engine: z.string(), device: z.string() };
 const at = z.iso.datetime();
 const bytes = z.number().nonnegative();
+const seconds = z.number().positive();
 
 const memorySchema = z.object({
   ...subject,
@@ -41,12 +42,24 @@ const speedSchema = z.object({
   setting: z.string(),
   /** Seconds a unit of work on one replica. */
   rates: z.record(z.string(), z.number().positive()),
-  loadSeconds: z.number().nonnegative().optional(),
+  /** Parts of the run beside what the roofline says of them uncorrected. */
+  times: z.partialRecord(z.enum(['start', 'load', 'prefill', 'decode']), z.object({ predictedSeconds: seconds, measuredSeconds: seconds })).optional(),
+});
+
+const lengthsSchema = z.object({
+  ...subject,
+  at,
+  /** Digest of what the answers' lengths depend on beside the weights: the task as it is defined and sampled. */
+  task: z.string(),
+  answers: z.int().positive(),
+  meanTokens: z.number().nonnegative(),
+  p90Tokens: z.int().nonnegative(),
 });
 
 export type LearnedMemory = z.output<typeof memorySchema>;
 export type LearnedVerdict = z.output<typeof verdictSchema>;
 export type LearnedSpeed = z.output<typeof speedSchema>;
+export type LearnedLengths = z.output<typeof lengthsSchema>;
 
 export function learnedMemory(home: string): LearnedFile<LearnedMemory> {
   return new LearnedFile({ home, name: 'memory', entry: memorySchema, mostEntries: 512 });
@@ -57,5 +70,9 @@ export function learnedVerdicts(home: string): LearnedFile<LearnedVerdict> {
 }
 
 export function learnedSpeeds(home: string): LearnedFile<LearnedSpeed> {
-  return new LearnedFile({ home, name: 'speeds', entry: speedSchema, mostEntries: 256 });
+  return new LearnedFile({ home, name: 'speeds', entry: speedSchema, mostEntries: 512 });
+}
+
+export function learnedLengths(home: string): LearnedFile<LearnedLengths> {
+  return new LearnedFile({ home, name: 'lengths', entry: lengthsSchema, mostEntries: 2048 });
 }

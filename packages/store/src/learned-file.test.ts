@@ -19,6 +19,15 @@ test('what was added is read back, oldest first, and an entry takes the place of
   expect(await file.read()).toEqual([{ key: 'b', value: 2 }, { key: 'a', value: 3 }]);
 });
 
+test('of the entries like it, as many of the newest stay as are asked for', async () => {
+  const file = openIn(makeTempDir());
+  for (const value of [1, 2, 3, 4]) {
+    await file.add({ key: 'a', value }, ({ key }) => key === 'a', 3);
+    if (value === 2) await file.add({ key: 'b', value }, ({ key }) => key === 'b', 3);
+  }
+  expect(await file.read()).toEqual([{ key: 'a', value: 2 }, { key: 'b', value: 2 }, { key: 'a', value: 3 }, { key: 'a', value: 4 }]);
+});
+
 test('it keeps the newest entries, and leaves nothing but its file and the lock', async () => {
   const home = makeTempDir();
   const file = openIn(home, 3);

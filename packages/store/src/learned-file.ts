@@ -43,13 +43,15 @@ export class LearnedFile<Entry> {
     }
   }
 
-  /** Adds an entry in place of those it stands for. False where other runs kept the lock too long: then this is not learned. */
-  async add(entry: Entry, isReplaced: (other: Entry) => boolean): Promise<boolean> {
+  /** Adds an entry; of those like it, itself among them, the newest `kept` stay. False where other runs kept the lock too long: then this is not learned. */
+  async add(entry: Entry, isAlike: (other: Entry) => boolean, kept = 1): Promise<boolean> {
     const lock = await waitForLock(join(this.#options.home, LOCK_NAME));
     if (!lock) return false;
     try {
-      const kept = (await this.read()).filter((other) => !isReplaced(other));
-      const entries = [...kept, entry].slice(-this.#options.mostEntries);
+      const known = await this.read();
+      const alike = known.filter(isAlike);
+      const dropped = new Set(alike.slice(0, Math.max(0, alike.length + 1 - kept)));
+      const entries = [...known.filter((other) => !dropped.has(other)), entry].slice(-this.#options.mostEntries);
       await writeFileAtomic(this.#path, `{"schema":1,"entries":[\n${entries.map((each) => JSON.stringify(each)).join(',\n')}\n]}\n`);
       return true;
     } finally {

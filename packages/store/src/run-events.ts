@@ -16,7 +16,11 @@ const EVENTS = {
   epoch_started: { durable: true, fields: { epoch, pid: count, version: z.string(), commit: z.union([z.string(), z.null()]), command: z.array(z.string()) } },
   state_changed: { durable: false, fields: { epoch, machine: z.literal('run'), from: state, to: state, reason: z.string().optional() } },
   rendered: { durable: false, fields: { epoch, requests: count, tokens: count, digest: z.string(), seconds } },
-  order_written: { durable: true, fields: { epoch, file: z.string(), rule: z.string(), digest: z.string(), rows: count, shards: count } },
+  /** `expectedNewTokens`: by task, where earlier runs' answers stood for budgets in the order. */
+  order_written: {
+    durable: true,
+    fields: { epoch, file: z.string(), rule: z.string(), digest: z.string(), rows: count, shards: count, expectedNewTokens: z.record(z.string(), count).optional() },
+  },
   plan_chosen: { durable: false, fields: { epoch, rung: count, plan: mapping } },
   probe_finished: {
     durable: false,

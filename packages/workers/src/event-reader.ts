@@ -1,4 +1,5 @@
-// Reads a worker's events from its fd 3. A line that is not an event is reported and skipped; a torn last line is dropped.
+// Reads a worker's events from its fd 3. A line that is no event is reported and skipped; a torn last line is dropped. An event whose
+// fields do not fit is neither: whoever waits for it would wait for ever.
 import type { Readable } from 'node:stream';
 import { LineSplitter, workerEventSchema, type WorkerEvent } from '@assay/protocol';
 
@@ -7,6 +8,8 @@ interface EventHandlers {
   /** A `hello` of another protocol version, whatever else it holds. */
   onForeignHello: (protocol: unknown) => void;
   onGarbage: (line: string, problem: string) => void;
+  /** An event of a known type with fields that do not fit it. */
+  onMisfit: (problem: string) => void;
   protocol: number;
 }
 
@@ -22,12 +25,15 @@ export function readEvents(stream: Readable, handlers: EventHandlers): Promise<v
   });
 }
 
-function handleLine(line: string, { onEvent, onForeignHello, onGarbage, protocol }: EventHandlers): void {
+function handleLine(line: string, { onEvent, onForeignHello, onGarbage, onMisfit, protocol }: EventHandlers): void {
   const value = parseJson(line);
   if (isHello(value) && value.protocol !== protocol) return onForeignHello(value.protocol);
   const parsed = workerEventSchema.safeParse(value);
-  if (!parsed.success) return onGarbage(line.slice(0, 200), parsed.error.issues[0]?.message ?? 'not an event');
-  onEvent(parsed.data);
+  if (parsed.success) return onEvent(parsed.data);
+  const [{ path, message } = { path: [], message: 'not an event' }] = parsed.error.issues;
+  const isKnown = path.length > 0 && path[0] !== 'type';
+  if (isKnown) return onMisfit(`its "${(value as { type: string }).type}" does not follow the protocol at ${path.join('.')}: ${message}`);
+  onGarbage(line.slice(0, 200), message);
 }
 
 function parseJson(line: string): unknown {

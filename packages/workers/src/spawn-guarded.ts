@@ -14,6 +14,8 @@ interface GuardedCommand {
   command: readonly string[];
   env: Readonly<Record<string, string>>;
   cpus?: readonly number[];
+  /** Takes it into a control group before it runs; absent: that of this process. */
+  membersFile?: string;
   /** Takes fd 1 and 2 directly, so that what a dying program says is kept even when this process is dying too. */
   logFile: string;
 }
@@ -33,12 +35,12 @@ export interface GuardedProcess {
 }
 
 /** Throws PYTHON_MISSING when the guard's interpreter cannot be started. */
-export function spawnGuarded({ python, command, env, cpus, logFile }: GuardedCommand): GuardedProcess {
+export function spawnGuarded({ python, command, env, cpus, membersFile, logFile }: GuardedCommand): GuardedProcess {
   mkdirSync(dirname(logFile), { recursive: true });
   // Any open descriptor works; execa's types list only the first few.
   const log = openSync(logFile, 'a') as 3;
   try {
-    const guard = ['-I', '-S', GUARD, String(process.pid), cpus?.join(',') || '-'];
+    const guard = ['-I', '-S', GUARD, String(process.pid), cpus?.join(',') || '-', membersFile ?? '-'];
     const subprocess = execa(python, [...guard, ...command], {
       stdio: ['pipe', log, log, 'pipe'],
       env: { ...env },

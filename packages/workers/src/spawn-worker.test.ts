@@ -106,6 +106,12 @@ describe('what a worker says', () => {
     expect(readFileSync(worker.logFile, 'utf8')).toContain('a banner on stdout');
   });
 
+  test('an answer that does not follow the protocol ends the worker, since nobody could wait for a better one', async () => {
+    const { worker } = startTestWorker('answers_amiss');
+    const failure = await failureOf(worker.request(LOAD));
+    expect(failure).toMatchObject({ kind: 'ended', exit: { how: expect.stringContaining('its "loaded" does not follow the protocol at seconds') } });
+  });
+
   test('a failure rejects its request only, with the table\'s code where it has one', async () => {
     const { worker, moves } = startTestWorker('refuses');
     const load = await failureOf(worker.request(LOAD));

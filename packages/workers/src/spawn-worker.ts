@@ -1,14 +1,16 @@
 // Spawns a worker and keeps its state. Every move goes through the domain's table; every request gets exactly one answer.
-import { AssayError, isEndState, moveState, type WorkerState } from '@assay/domain';
-import { encodeLine, PROTOCOL_VERSION, type WorkerEvent, type WorkerReply } from '@assay/protocol';
+import { AssayError, formatBytes, isEndState, moveState, type WorkerState } from '@assay/domain';
+import { encodeLine, type Failure, PROTOCOL_VERSION, type WorkerEvent, type WorkerReply } from '@assay/protocol';
 import { readEvents } from './event-reader.ts';
 import { climbKillLadder, dumpStacksAndKill } from './kill-ladder.ts';
 import { readLogTail, readSize } from './log-tail.ts';
 import { type AnsweredCommand, type AnsweredType, type CommandBody, PendingCommands, type ReplyTo, type SilentCommand, type WorkerCommand } from './pending-commands.ts';
+import { ownOomKills } from './oom-kills.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import { type GuardedProcess, type RawExit, spawnGuarded } from './spawn-guarded.ts';
 import { pathToState } from './worker-activity.ts';
-import { describeExit, type ExitInfo, WorkerFailure } from './worker-failure.ts';
+import type { MemoryGroup } from './memory-groups.ts';
+import { describeExhaustion, describeExit, type ExitInfo, wasKilled, WorkerFailure } from './worker-failure.ts';
 import type { Heartbeat, Hello, SpawnOptions, WorkerHandle } from './worker-handle.ts';
 
 const START_TIMEOUT_MS = 300_000;
@@ -29,16 +31,21 @@ class Worker implements WorkerHandle {
   state: WorkerState = 'starting';
   lastProgressAtMs: number;
   lastHeartbeat: Heartbeat | undefined;
+  startSeconds: number | undefined;
   garbageLines = 0;
 
   readonly #options: SpawnOptions;
   readonly #process: GuardedProcess;
+  readonly #spawnedAtMs: number;
+  readonly #memory: MemoryGroup;
   readonly #pending = new PendingCommands();
   readonly #greeting = Promise.withResolvers<Hello>();
   #isGreeted = false;
   #isLoaded = false;
   #isStopping = false;
   #killReason: string | undefined;
+  /** What the kernel ended it, or a part of it, for. */
+  #exhausted: string | undefined;
   #startError: AssayError | undefined;
   #exit: ExitInfo | undefined;
   /** Where the log stood when the worker last did well: older errors explain nothing. */
@@ -49,8 +56,11 @@ class Worker implements WorkerHandle {
     this.role = options.role;
     this.name = options.name;
     this.logFile = options.logFile;
-    this.lastProgressAtMs = this.#now();
+    this.#spawnedAtMs = this.#now();
+    this.lastProgressAtMs = this.#spawnedAtMs;
     this.#logMark = readSize(options.logFile);
+    this.#memory = options.memoryGroup ?? { kills: ownOomKills(), remove: async () => undefined };
+    this.#memory.kills.forget();
     this.#process = spawnGuarded(describeCommand(options));
     this.#process.stdin.on('error', (error) => options.log.debug({ worker: this.name, error: error.message }, 'command not taken'));
     const eventsClosed = readEvents(this.#process.events, {
@@ -58,6 +68,7 @@ class Worker implements WorkerHandle {
       onEvent: (event) => this.#handleEvent(event),
       onForeignHello: (found) => this.#refuse(new AssayError('WORKER_PROTOCOL', { role: this.role, found: String(found), known: PROTOCOL_VERSION })),
       onGarbage: (line, problem) => this.#noteGarbage(line, problem),
+      onMisfit: (problem) => void this.kill(problem),
     });
     this.hello = this.#greeting.promise;
     this.hello.catch(() => undefined);
@@ -82,7 +93,7 @@ class Worker implements WorkerHandle {
   send(command: SilentCommand): void {
     this.#write(command);
     if (command.type !== 'cancel') return;
-    const withdrawn = new WorkerFailure({ kind: 'withdrawn', role: this.role, logFile: this.logFile });
+    const withdrawn = new WorkerFailure({ kind: 'withdrawn', role: this.role, worker: this.name, logFile: this.logFile });
     this.#pending.reject(withdrawn, (other) => other.type === 'shard' && other.shard === command.shard && other.attempt === command.attempt);
     this.#settleState();
   }
@@ -123,6 +134,7 @@ class Worker implements WorkerHandle {
   #greet(hello: Hello): void {
     if (this.#isGreeted) return this.#noteGarbage('hello', 'said twice');
     this.#isGreeted = true;
+    this.startSeconds = (this.#now() - this.#spawnedAtMs) / 1000;
     this.#logMark = readSize(this.logFile);
     this.#move('waiting');
     if (this.#isStopping) this.#move('draining');
@@ -140,11 +152,26 @@ class Worker implements WorkerHandle {
 
   #failSaid(reply: WorkerReply): WorkerFailure {
     const failure = reply.type === 'failed' ? reply.failure : { class: 'unknown' as const, message: `answered with ${reply.type}` };
-    return new WorkerFailure({ kind: 'failed', role: this.role, logFile: this.logFile, failure });
+    return new WorkerFailure({ kind: 'failed', role: this.role, worker: this.name, logFile: this.logFile, failure: this.#explain(failure) });
+  }
+
+  /** To the worker a rank that the kernel killed is an engine that died. */
+  #explain(failure: Failure): Failure {
+    if (failure.class !== 'engine' && failure.class !== 'unknown') return failure;
+    const exhausted = this.#findExhausted();
+    return exhausted === undefined ? failure : { ...failure, class: 'oom', message: `${describeExhaustion(exhausted)} (${failure.message})` };
+  }
+
+  #findExhausted(): string | undefined {
+    if (this.#exhausted === undefined && this.#memory.kills.claim()) {
+      const { limit } = this.#memory;
+      this.#exhausted = limit ? `the ${formatBytes(limit.bytes)} of limits.memory are used up` : 'the machine or its container has none left';
+    }
+    return this.#exhausted;
   }
 
   #failEnded(exit: ExitInfo): WorkerFailure {
-    return new WorkerFailure({ kind: 'ended', role: this.role, logFile: this.logFile, exit });
+    return new WorkerFailure({ kind: 'ended', role: this.role, worker: this.name, logFile: this.logFile, exit });
   }
 
   #settleState(): void {
@@ -166,7 +193,7 @@ class Worker implements WorkerHandle {
   #limitStart(timeoutMs: number): void {
     const timer = setTimeout(() => {
       const problem = `no hello within ${timeoutMs / 1000} s`;
-      this.#refuse(new AssayError('WORKER_START', { role: this.role, problem, log: this.logFile }));
+      this.#refuse(new AssayError('WORKER_START', { role: this.role, worker: this.name, problem, log: this.logFile }));
     }, timeoutMs);
     void this.hello.catch(() => undefined).finally(() => clearTimeout(timer));
   }
@@ -178,16 +205,19 @@ class Worker implements WorkerHandle {
   }
 
   async #conclude(raw: RawExit, eventsClosed: Promise<void>): Promise<ExitInfo> {
+    const isForeignKill = wasKilled(raw) && this.#killReason === undefined && !this.#isStopping;
+    const exhausted = isForeignKill ? this.#findExhausted() : undefined;
     await endGroup(this.pid, GROUP_GRACE_MS);
+    await this.#memory.remove();
     await Promise.race([eventsClosed, new Promise((resolve) => setTimeout(resolve, EVENTS_GRACE_MS).unref())]);
     const reason = this.#killReason ?? (this.#isStopping && raw.signal !== null ? 'stopped' : undefined);
-    const exit = describeExit(raw, reason, { ...readLogTail(this.logFile, this.#logMark), logFile: this.logFile });
+    const exit = describeExit(raw, { reason, exhausted }, { ...readLogTail(this.logFile, this.#logMark), logFile: this.logFile });
     this.#exit = exit;
     if (!isEndState('worker', this.state)) this.#move(this.#isStopping ? 'exited' : 'crashed', exit);
     const failure = this.#failEnded(exit);
     this.#pending.reject(failure);
     const problem = [exit.how, exit.firstError].filter(Boolean).join(': ');
-    const startError = new AssayError('WORKER_START', { role: this.role, problem, log: this.logFile }, { cause: failure });
+    const startError = new AssayError('WORKER_START', { role: this.role, worker: this.name, problem, log: this.logFile }, { cause: failure });
     this.#greeting.reject(this.#startError ?? startError);
     return exit;
   }
@@ -201,7 +231,7 @@ class Worker implements WorkerHandle {
   }
 }
 
-function describeCommand({ role, python, pythonPath, env, cpus, logFile, program }: SpawnOptions) {
+function describeCommand({ role, python, pythonPath, env, cpus, memoryGroup, logFile, program }: SpawnOptions) {
   return {
     python,
     command: [python, '-u', ...(program ?? ['-m', 'assay_worker', role])],
@@ -213,6 +243,7 @@ function describeCommand({ role, python, pythonPath, env, cpus, logFile, program
       ASSAY_PARENT_PID: String(process.pid),
     },
     ...(cpus === undefined ? {} : { cpus }),
+    ...(memoryGroup?.limit ? { membersFile: memoryGroup.limit.membersFile } : {}),
     logFile,
   };
 }

@@ -9,6 +9,8 @@ export interface ExitInfo extends RawExit {
   how: string;
   /** Set when this process ended it on purpose. */
   reason?: string;
+  /** The kernel ended it for want of memory. */
+  isOutOfMemory?: true;
   firstError: string;
   /** Its last 100 lines of output. */
   tail: string[];
@@ -18,17 +20,20 @@ export interface ExitInfo extends RawExit {
 export class WorkerFailure extends Error {
   readonly kind: 'failed' | 'ended' | 'withdrawn';
   readonly role: string;
+  /** Name of the worker: "engine-1". */
+  readonly worker: string;
   readonly logFile: string;
   /** What the worker said (kind "failed"). */
   readonly failure: Failure | undefined;
   /** How it ended (kind "ended"). */
   readonly exit: ExitInfo | undefined;
 
-  constructor(fields: { kind: WorkerFailure['kind']; role: string; logFile: string; failure?: Failure; exit?: ExitInfo }) {
+  constructor(fields: { kind: WorkerFailure['kind']; role: string; worker: string; logFile: string; failure?: Failure; exit?: ExitInfo }) {
     super(describe(fields));
     this.name = 'WorkerFailure';
     this.kind = fields.kind;
     this.role = fields.role;
+    this.worker = fields.worker;
     this.logFile = fields.logFile;
     this.failure = fields.failure;
     this.exit = fields.exit;
@@ -41,17 +46,35 @@ export class WorkerFailure extends Error {
       return new AssayError(code as ErrorCode, { log: this.logFile, ...details }, { cause: this });
     }
     const how = this.exit?.how ?? this.failure?.class ?? this.kind;
-    return new AssayError('WORKER_CRASHED', { role: this.role, how, problem: this.message, log: this.logFile }, { cause: this });
+    return new AssayError('WORKER_CRASHED', { role: this.role, worker: this.worker, how, problem: this.message, log: this.logFile }, { cause: this });
   }
 }
 
-const SIGKILL_HINT = 'SIGKILL, not sent by Assay: often the kernel ran out of memory';
+const FOREIGN_KILL = 'SIGKILL, not sent by Assay, nor for running out of memory as far as the kernel tells';
 
-export function describeExit(exit: RawExit, reason: string | undefined, log: LogTail & { logFile: string }): ExitInfo {
+interface ExitCause {
+  /** Why this process ended it. */
+  reason: string | undefined;
+  /** What ran out of memory, where the kernel ended it for that. */
+  exhausted: string | undefined;
+}
+
+export function describeExit(exit: RawExit, { reason, exhausted }: ExitCause, log: LogTail & { logFile: string }): ExitInfo {
   const raw = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
-  const how = reason !== undefined ? `ended by Assay: ${reason}` : exit.signal === 'SIGKILL' ? SIGKILL_HINT : raw;
+  const killed = exhausted === undefined ? FOREIGN_KILL : describeExhaustion(exhausted);
+  const how = reason !== undefined ? `ended by Assay: ${reason}` : wasKilled(exit) ? killed : raw;
   const base = { ...exit, how, firstError: log.firstError, tail: log.lines, logFile: log.logFile };
-  return reason === undefined ? base : { ...base, reason };
+  return { ...base, ...(reason === undefined ? {} : { reason }), ...(exhausted === undefined ? {} : { isOutOfMemory: true as const }) };
+}
+
+/** Also where the interpreter is a script around one, which then reports its child's end. */
+export function wasKilled({ code, signal }: RawExit): boolean {
+  return signal === 'SIGKILL' || code === 128 + 9;
+}
+
+/** The kernel tells that, and no more: which of the engine's terms took the memory is not known. */
+export function describeExhaustion(exhausted: string): string {
+  return `SIGKILL by the kernel, out of memory: ${exhausted}; by which term is unknown`;
 }
 
 function describe({ kind, failure, exit }: { kind: string; failure?: Failure; exit?: ExitInfo }): string {

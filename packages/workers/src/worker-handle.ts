@@ -1,6 +1,7 @@
 // What the rest of Assay sees of a worker process.
 import type { Log, WorkerState } from '@assay/domain';
 import type { WorkerEvent } from '@assay/protocol';
+import type { MemoryGroup } from './memory-groups.ts';
 import type { AnsweredType, CommandBody, ReplyTo, SilentCommand } from './pending-commands.ts';
 import type { ExitInfo } from './worker-failure.ts';
 
@@ -25,6 +26,8 @@ export interface SpawnOptions {
   env?: Readonly<Record<string, string>>;
   /** CPU cores it may use; all when absent. */
   cpus?: readonly number[];
+  /** The one it shares with this process when absent. */
+  memoryGroup?: MemoryGroup;
   logFile: string;
   log: Log;
   /** Called for every heartbeat and batch of results, before the reply that may follow is given. */
@@ -49,6 +52,8 @@ export interface WorkerHandle {
   readonly garbageLines: number;
   /** Rejects with WORKER_START, WORKER_PROTOCOL or PYTHON_MISSING; the process has then ended. */
   readonly hello: Promise<Hello>;
+  /** From the process to its `hello`; undefined until then. */
+  readonly startSeconds?: number | undefined;
   /** Resolves once the process and everything in its group is gone and every event it wrote was handled. Never rejects. */
   readonly exited: Promise<ExitInfo>;
   /** Sent after `hello`, in order. Rejects with WorkerFailure when the worker refuses, ends, or the attempt is withdrawn. */

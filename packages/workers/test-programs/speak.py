@@ -4,9 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 PROTOCOL = 1
+FIXTURE = Path(__file__).parents[2] / "protocol" / "fixtures" / "happy-path.ndjson"
 
 
 def say(**event: Any) -> None:
@@ -31,8 +33,14 @@ def commands() -> Iterator[dict[str, Any]]:
         yield command
 
 
+def read_effective() -> dict[str, Any]:
+    """As the protocol's own example has it."""
+    messages = (json.loads(line)["message"] for line in FIXTURE.read_text("utf-8").splitlines())
+    return next(message["effective"] for message in messages if message.get("type") == "loaded")
+
+
 def loaded(command: dict[str, Any]) -> None:
-    say(type="loaded", id=command["id"], seconds=0, peakBytes=0, effective={})
+    say(type="loaded", id=command["id"], seconds=0, peakBytes=0, effective=read_effective())
 
 
 def results(command: dict[str, Any], rows: range) -> None:

@@ -79,8 +79,10 @@ test.each([
   ['limit: 1.0', 'run.yaml:3:8: limit: 1.0 can mean one document or all of them: write 1 for one, or no limit for all'],
   ['limit: 0', 'run.yaml:3:8: limit: expected a number above 0, found 0'],
   ['seed: [1, 2]', 'run.yaml:3:7: seed: expected one number, or four: python,numpy,torch,fewshot; found 2'],
+  ['limits: {kind: cgroup}', 'run.yaml:3:9: limits: kind says how memory is enforced, and no memory is given'],
   ['scoring: fast', 'run.yaml:3:10: scoring: fast is not in this version: use exact'],
   ['samples: {a: [0]}\nlimit: 3', 'run.yaml:3:10: samples: samples and limit exclude each other'],
+  ['fewshot_as_multiturn: true', 'run.yaml:3:23: fewshot_as_multiturn: needs apply_chat_template'],
   ['output_path: out.json', 'run.yaml:3:14: output_path: expected a folder: a run writes more than one file'],
 ])('%s is refused with its place', (text, message) => {
   const base = text.startsWith('tasks') ? 'model_args: {pretrained: /m}\n' : BASE;
@@ -119,5 +121,6 @@ test.each([
 test('without tasks, without a model and with a foreign engine nothing starts', () => {
   expect(refuse('model_args: {pretrained: /m}\n').code).toBe('TASK_NONE');
   expect(refuse('tasks: [a]\n').message).toContain('pretrained is missing');
+  expect(refuse('tasks: [a]\nmodel_args: {pretrained: /m, max_length: 512, max_model_len: 512}\n').message).toContain('max_length and max_model_len exclude each other');
   expect(refuse(`${BASE}model: hf\n`)).toMatchObject({ code: 'MODEL_TYPE' });
 });

@@ -17,7 +17,7 @@ type Rule = (config: RunConfig, origins: Origins) => string | undefined;
 const RULES: readonly (readonly [keyof RunConfig, Rule])[] = [
   ...(['model_args', 'gen_kwargs', 'metadata'] as const).map((key) => [key, (config: RunConfig) => findUnwritable(config[key])] as const),
   ['scoring', (config) => (config.scoring === 'fast' ? 'fast is not in this version: use exact' : undefined)],
-  ['limits', (config) => (config.limits.kind === 'cgroup' ? 'cgroup is not in this version: use kind address_space' : undefined)],
+  ['limits', ({ limits }) => (limits.kind !== undefined && limits.memory === undefined ? 'kind says how memory is enforced, and no memory is given' : undefined)],
   ['samples', (config) => (config.samples && config.limit !== undefined ? 'samples and limit exclude each other' : undefined)],
   ['fewshot_as_multiturn', (config) => (config.fewshot_as_multiturn === true && config.apply_chat_template === false ? 'needs apply_chat_template' : undefined)],
   ['model_args', (config) => (config.model === 'vllm' && typeof config.model_args.pretrained !== 'string' ? 'pretrained is missing, or not a text: the folder or hub id of the model' : undefined)],

@@ -1,6 +1,6 @@
 // From facts to findings: what is wrong with this machine and what to do about it. A pure table of checks.
 import { ERRORS, formatBytes, GIB } from '@assay/domain';
-import { NEEDED_PACKAGES, type PythonFacts, type RedisFacts } from '@assay/pipeline';
+import { describeLeftOut, NEEDED_PACKAGES, type PythonFacts, type RedisFacts } from '@assay/pipeline';
 import { MIN_FREE_BYTES } from '@assay/store';
 import type { MachineFacts } from './probe-machine.ts';
 
@@ -37,7 +37,7 @@ const warning = (check: string, text: string, remedy: string): Finding => ({ che
 const problem = (check: string, text: string, remedy: string): Finding => ({ check, level: 'problem', text, remedy });
 
 export function diagnose(facts: DoctorFacts): Finding[] {
-  return [checkPlatform(facts), checkNode(facts), checkPython(facts), ...checkPackages(facts), checkRedis(facts), checkDemoModel(facts), checkDisk(facts)];
+  return [checkPlatform(facts), checkNode(facts), checkPython(facts), ...checkPackages(facts), checkRedis(facts), checkDemoModel(facts), ...checkDevices(facts), checkDisk(facts)];
 }
 
 function checkPlatform({ machine }: DoctorFacts): Finding {
@@ -75,6 +75,14 @@ function checkDemoModel({ demoModel }: DoctorFacts): Finding {
   if (demoModel === undefined) return warning('demo model', 'not there', `Needed by \`npm run demo\` only. ${SETUP}`);
   // Its files are the set-up's, which makes them again: a hub's remedies do not fit.
   return demoModel === null ? ok('demo model', 'complete') : warning('demo model', demoModel.problem, SETUP);
+}
+
+/** A run uses what is left, so a device that is left out is a warning. */
+function checkDevices({ machine }: DoctorFacts): Finding[] {
+  return machine.leftOut.map((device) => {
+    const isDevice = /^(GPU|MIG)-/.test(device.id);
+    return warning('gpu', `left out: ${describeLeftOut(device)}`, isDevice ? 'No run takes it as it is. Free or mend it, or choose others with CUDA_VISIBLE_DEVICES.' : 'Run `nvidia-smi` and mend what it reports.');
+  });
 }
 
 function checkDisk({ machine, home }: DoctorFacts): Finding {

@@ -1,6 +1,6 @@
 // What this machine has: processors, memory, devices, disk. Facts only; diagnose.ts says what they mean.
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { readNodeFacts } from '@assay/pipeline';
+import { type NodeFacts, readNodeFacts } from '@assay/pipeline';
 import { freeBytes } from '@assay/store';
 
 export interface MachineFacts {
@@ -10,10 +10,12 @@ export interface MachineFacts {
   memoryBytes: number;
   diskFreeBytes: number;
   gpus: { name: string; memoryBytes: number }[];
+  /** Devices that no run would take as they are, and why. */
+  leftOut: NonNullable<NodeFacts['leftOut']>;
 }
 
 export async function probeMachine(home: string, env: Record<string, string | undefined>): Promise<MachineFacts> {
-  const { gpus } = await readNodeFacts(env);
+  const { gpus, leftOut = [] } = await readNodeFacts(env);
   return {
     node: process.versions.node,
     platform: `${process.platform}-${process.arch}`,
@@ -21,6 +23,7 @@ export async function probeMachine(home: string, env: Record<string, string | un
     memoryBytes: usableMemory(),
     diskFreeBytes: await freeBytes(home).catch(() => 0),
     gpus: gpus.map(({ name, memoryBytes }) => ({ name, memoryBytes })),
+    leftOut,
   };
 }
 

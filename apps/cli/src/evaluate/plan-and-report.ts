@@ -24,7 +24,7 @@ export async function planAndReport(composed: Composed, { json, explain, node }:
     const candidates = weighed.choice?.candidates ?? [];
     around.stdout.write(json
       ? `${JSON.stringify({ config: redactSecrets(config), provenance, ...report, candidates: candidates.map(describeCandidate) }, null, 2)}\n`
-      : `\n${[renderTasks(report), renderPlan(report.plan), ...(explain ? [explainCandidates(candidates, report.node)] : []), renderSettings(config, provenance, { all: explain })].join('\n\n')}\n`);
+      : `\n${[renderTasks(report), renderPlan(report.plan, report.time), ...(explain ? [explainCandidates(candidates, report.node)] : []), renderSettings(config, provenance, { all: explain })].join('\n\n')}\n`);
     return EXIT_CODES.done;
   } catch (thrown) {
     // Also where nothing fits, what was weighed says how far off each is.

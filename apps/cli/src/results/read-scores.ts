@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
-import type { Coverage, MetricRow, WireFloat } from '@assay/protocol';
+import type { AnswerTally, Coverage, MetricRow, WireFloat } from '@assay/protocol';
 import { foldEvents, readEvents, readManifest, type RunDirectory } from '@assay/store';
 
 interface RunScores {
@@ -13,6 +13,7 @@ interface RunScores {
   /** By task, as in the manifest. */
   coverage: Record<string, Coverage>;
   lengthShare: Record<string, number>;
+  answers: Record<string, AnswerTally>;
 }
 
 /** Throws SCORES_MISSING where the run has none yet. */
@@ -24,11 +25,12 @@ export async function readScores(run: RunDirectory): Promise<RunScores> {
   const manifest = await readManifest(run.dir);
   if (manifest === undefined) {
     const file = JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile;
-    return { resultsFile, sealed: false, rows: listRows(file), coverage: file.assay?.coverage ?? {}, lengthShare: {} };
+    return { resultsFile, sealed: false, rows: listRows(file), coverage: file.assay?.coverage ?? {}, lengthShare: {}, answers: {} };
   }
   const coverage = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.coverage]));
   const lengthShare = Object.fromEntries(manifest.tasks.map(({ task, lengthShare: share }) => [task, share]));
-  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare };
+  const answers = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.answers]));
+  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare, answers };
 }
 
 async function readState(run: RunDirectory): Promise<string> {

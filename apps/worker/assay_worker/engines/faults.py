@@ -4,6 +4,7 @@ A fault: {"at": "load" | "add" | "row", "row"?: n, "do": ACTIONS, …, "marker"?
 strikes, it strikes once for all processes together; a retry then succeeds.
 """
 
+import mmap
 import os
 import signal
 import subprocess
@@ -17,6 +18,13 @@ from assay_worker.engines.base import RequestRefused
 
 class Swallowed(Exception):
     """The request vanishes in the engine: no answer, no error."""
+
+
+def touch_pages(count: int) -> None:
+    """Memory that is only reserved is counted by no kernel."""
+    with mmap.mmap(-1, max(1, count)) as pages:
+        for start in range(0, count, mmap.PAGESIZE):
+            pages[start] = 1
 
 
 def _raise(error: Exception) -> None:
@@ -33,6 +41,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "stderr": lambda fault: print(fault.get("text", ""), file=sys.stderr, flush=True),
     "raise": lambda fault: _raise(RuntimeError(str(fault.get("text", "simulated failure")))),
     "oom": lambda fault: _raise(MemoryError(f"you tried to allocate {int(fault.get('bytes', 0))} bytes")),
+    "touch": lambda fault: touch_pages(int(fault["bytes"])),
     "swallow": lambda fault: _raise(Swallowed()),
     "refuse": lambda fault: _raise(RequestRefused(str(fault.get("text", "simulated refusal")))),
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay_worker.engines.base import Answer, EngineLimits, EngineRequest, LoadSpec, RequestRefused, StepReport
-from assay_worker.engines.faults import Faults, Swallowed
+from assay_worker.engines.faults import Faults, Swallowed, touch_pages
 from assay_worker.numeric_environment import describe_environment
 
 # A step with nothing to do: long enough that waiting for a request that never answers does not take a core.
@@ -30,8 +30,9 @@ class Sequence:
 
 class SimulatedEngine:
     """engineArgs: the four limits, enable_prefix_caching, seconds_per_token, seconds_per_step, load_seconds,
-    memory {baseBytes, bytesPerToken, limitBytes, takenFile} and faults (see faults.py). takenFile: names a file that
-    says how many bytes of the limit others hold; without the file, none. Others are accepted and ignored."""
+    memory {baseBytes, bytesPerToken, limitBytes, takenFile, touch} and faults (see faults.py). takenFile: names a file
+    that says how many bytes of the limit others hold; without the file, none. touch: each step really takes its bytes, so
+    that a limit of the kernel's is met. Others are accepted and ignored."""
 
     limits: EngineLimits
 
@@ -52,6 +53,7 @@ class SimulatedEngine:
         self._bytes_per_token = int(memory.get("bytesPerToken", 0))
         self._limit_bytes = memory.get("limitBytes", spec.address_space_bytes)
         self._taken_file = memory.get("takenFile")
+        self._touches = bool(memory.get("touch", False))
         self._faults.trigger("load")
         time.sleep(float(spec.engine_args.get("load_seconds", 0)))
         self._peak_bytes = self._base_bytes
@@ -147,6 +149,8 @@ class SimulatedEngine:
         needed = self._base_bytes + tokens * self._bytes_per_token
         if self._limit_bytes is not None and needed + self._read_taken() > self._limit_bytes:
             raise MemoryError(f"simulated: can't allocate memory: you tried to allocate {tokens * self._bytes_per_token} bytes.")
+        if self._touches:
+            touch_pages(needed)
         self._peak_bytes = max(self._peak_bytes, needed)
 
     def _read_taken(self) -> int:

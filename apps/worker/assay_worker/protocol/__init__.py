@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from .base import FROM_WIRE, PROTOCOL_VERSION, Wire, encode_float
+from .effective import Determinism, Effective, check_effective
 from .engine_messages import (
     Batch,
     Cancel,
-    Determinism,
     EngineCommand,
     Exit,
     Failed,
@@ -30,8 +30,10 @@ from .failure import FAILURE_CLASSES, Failure, FailureClass, MemoryTerm
 from .harness_messages import (
     Aggregate,
     Aggregated,
+    AnswerTally,
     HarnessCommand,
     MetricRow,
+    Partial,
     Render,
     Rendered,
     RenderedTask,
@@ -39,7 +41,7 @@ from .harness_messages import (
     Scored,
     Seeds,
 )
-from .result import REQUEST_KINDS, Outcome, RequestKind, Result
+from .result import ANSWERED_OUTCOMES, FINAL_OUTCOMES, REQUEST_KINDS, Outcome, RequestKind, Result
 
 WorkerEvent = Annotated[
     Hello | Heartbeat | Loaded | Probed | Results | ShardDone | Failed | Rendered | Scored | Aggregated,
@@ -62,7 +64,7 @@ def write_message(message: Wire) -> bytes:
 
 
 def to_wire(value: Any) -> Any:
-    """Encodes non-finite floats wherever they stand, since free mappings (`effective`, `groups`) hold them too."""
+    """Encodes non-finite floats wherever they stand, since free mappings (`groups`, `extra`) hold them too."""
     if isinstance(value, float):
         return encode_float(value)
     if isinstance(value, dict):
@@ -73,10 +75,10 @@ def to_wire(value: Any) -> Any:
 
 
 __all__ = [
-    "FAILURE_CLASSES", "PROTOCOL_VERSION", "REQUEST_KINDS", "Aggregate", "Aggregated", "Batch", "Cancel",
-    "Determinism", "EngineCommand", "Exit", "Failed", "Failure", "FailureClass", "HarnessCommand", "Heartbeat", "Hello",
-    "Load", "Loaded", "MemoryTerm", "MetricRow", "Outcome", "Probe", "ProbeStep", "Probed", "ProbedStep", "Render",
+    "ANSWERED_OUTCOMES", "FAILURE_CLASSES", "FINAL_OUTCOMES", "PROTOCOL_VERSION", "REQUEST_KINDS", "Aggregate", "Aggregated", "AnswerTally", "Batch", "Cancel",
+    "Determinism", "Effective", "EngineCommand", "Exit", "Failed", "Failure", "FailureClass", "HarnessCommand", "Heartbeat", "Hello",
+    "Load", "Loaded", "MemoryTerm", "MetricRow", "Outcome", "Partial", "Probe", "ProbeStep", "Probed", "ProbedStep", "Render",
     "Rendered", "RenderedTask", "RequestKind", "Result", "Results", "Score", "Scored", "Seeds", "Shard", "ShardDone",
-    "Wire", "WorkerEvent", "WorkerState", "encode_float", "engine_commands", "harness_commands",
+    "Wire", "WorkerEvent", "WorkerState", "check_effective", "encode_float", "engine_commands", "harness_commands",
     "read_message", "worker_events", "write_message",
 ]  # fmt: skip

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .base import Count, Mapping, Positive, Seconds, Wire
+from .effective import Determinism, Effective
 from .failure import Failure
 from .result import RequestKind, Result
 
-Determinism = Literal["fast", "strict", "isolated"]
 WorkerState = Literal["waiting", "loading", "ready", "busy", "draining"]
 
 
@@ -93,7 +93,7 @@ class Loaded(Wire):
     id: Count
     seconds: Seconds
     peak_bytes: Count
-    effective: Mapping
+    effective: Effective
 
 
 class ProbedStep(Wire):

@@ -8,7 +8,7 @@ from .base import Count, Wire
 
 FailureClass = Literal[
     "oom", "startup_mem", "kv_zero", "kv_small", "arch", "quant", "dtype", "tokenizer", "heads", "request", "engine",
-    "hang", "device", "driver", "task", "usage", "unknown",
+    "hang", "device", "driver", "port", "task", "usage", "unknown",
 ]  # fmt: skip
 FAILURE_CLASSES: tuple[str, ...] = get_args(FailureClass)
 

@@ -102,8 +102,17 @@ class Rendered(Wire):
     warnings: list[str]
 
 
+class Partial(Wire):
+    """A score over a part of its documents, under two names. `failures_as_wrong` None: the metric has no worst value."""
+
+    answered: Count
+    failed: Count
+    answered_only: WireFloat | None
+    failures_as_wrong: WireFloat | None
+
+
 class MetricRow(Wire):
-    """`value` None: it could not be computed; `error` says why."""
+    """`value` None: it could not be computed; `error` says why. `mean`: of a group's, over what it is one."""
 
     task: str
     alias: str
@@ -116,6 +125,19 @@ class MetricRow(Wire):
     higher_is_better: bool | None
     error: str | None = None
     group: bool
+    mean: Literal["by_sample", "by_task"] | None = None
+    partial: Partial | None = None
+
+
+class AnswerTally(Wire):
+    """Counts over the scored documents: see harness-messages.ts."""
+
+    truncated_documents: Count
+    generated: Count
+    unfinished_thoughts: Count
+    control_characters: Count
+    repeated: Count
+    copied: Count
 
 
 class Scored(Wire):
@@ -126,6 +148,9 @@ class Scored(Wire):
     rows: list[MetricRow]
     documents: Count
     scored_documents: Count
+    headline: Literal["whole", "partial", "waived", "withheld"]
+    answers: AnswerTally
+    warnings: list[str]
 
 
 class Aggregated(Wire):

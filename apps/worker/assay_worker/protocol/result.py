@@ -7,6 +7,9 @@ from .base import Count, Wire, WireFloat
 RequestKind = Literal["loglikelihood", "loglikelihood_rolling", "generate_until"]
 REQUEST_KINDS: tuple[RequestKind, ...] = ("loglikelihood", "loglikelihood_rolling", "generate_until")
 Outcome = Literal["ok", "truncated", "length", "rejected", "engine_error", "timed_out"]
+# As in the table of packages/domain/src/outcomes.ts: what ends a request, and what carries an answer that a metric can use.
+FINAL_OUTCOMES: frozenset[Outcome] = frozenset({"ok", "truncated", "length", "rejected"})
+ANSWERED_OUTCOMES: frozenset[Outcome] = frozenset({"ok", "truncated", "length"})
 
 
 class Result(Wire):

@@ -28,6 +28,7 @@ from assay_worker.protocol import (
     Probe,
     Probed,
     Shard,
+    check_effective,
     engine_commands,
 )
 from assay_worker.requests import RequestFiles
@@ -130,7 +131,8 @@ class EngineWorker:
         engine.load(LoadSpec(command.engine_args, command.env, command.address_space_bytes))
         check_determinism(engine, command)
         self.activity.advance()
-        effective = {**engine.describe(), "determinism": command.determinism, "scoring": command.scoring, "runSeed": command.seed}
+        settings = {"determinism": command.determinism, "scoring": command.scoring, "runSeed": command.seed}
+        effective = check_effective({**engine.describe(), **settings})
         self._engine = engine
         self._settings = ServingSettings(command.determinism, command.request_timeout_seconds, command.seed)
         self._channel.send(

@@ -57,7 +57,7 @@ async function openAgent(answer: (agent: Agent) => Promise<typeof DONE>) {
   return { run, reports, results };
 }
 
-const fail = (kind: WorkerFailure['kind']) => new WorkerFailure({ kind, role: 'engine', logFile: 'engine-0.log' });
+const fail = (kind: WorkerFailure['kind']) => new WorkerFailure({ kind, role: 'engine', worker: 'engine-0', logFile: 'engine-0.log' });
 
 test('an attempt that is done says how long it waited for an engine, was in it, and took to be stored', async () => {
   const { run, reports, results } = await openAgent(async (agent) => {

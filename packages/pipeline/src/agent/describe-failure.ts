@@ -4,5 +4,9 @@ import type { WorkerFailure } from '@assay/workers';
 
 /** As the worker reported it, or what its end tells. */
 export function describeFailure(failure: WorkerFailure): Failure {
-  return failure.failure ?? { class: 'engine', message: [failure.exit?.how, failure.message].filter(Boolean).join(': ') };
+  const { exit } = failure;
+  if (failure.failure) return failure.failure;
+  // Killed in the middle of its work: what it had said last explains nothing.
+  if (exit?.isOutOfMemory) return { class: 'oom', message: exit.how };
+  return { class: 'engine', message: [exit?.how, failure.message].filter(Boolean).join(': ') };
 }

@@ -1,8 +1,10 @@
 // The engine workers of this run: one process per replica, replaced when it dies, two shards ahead at most.
 import { AssayError } from '@assay/domain';
 import type { Plan } from '@assay/planner';
-import type { Loaded, Probed, ProbeStep } from '@assay/protocol';
+import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type ProbeStep } from '@assay/protocol';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
+import { describeFailure } from './describe-failure.ts';
+import { describeReplica, toLoadError } from './failed-replica.ts';
 
 /** Shards that a replica holds at once: the next one waits in it before the first ends. */
 export const SHARDS_AHEAD = 2;
@@ -31,8 +33,21 @@ interface EnginePoolInput {
   /** Returns at once; the worker says hello when its imports are done. */
   spawn(number: number): WorkerHandle;
   load(replica: Replica, plan: Plan): Promise<Loaded>;
-  onRestart(replica: Replica): void;
+  /** Called with why its process is replaced, before the next one is spawned. */
+  onRestart(replica: Replica, why: string): void;
 }
+
+interface Restart {
+  replica: Replica;
+  /** Its process, which is to be replaced. */
+  failed: WorkerHandle;
+  plan: Plan;
+  /** The plan to go on with where a load fails; undefined where no other helps. */
+  stepDown?: ((failure: Failure) => Promise<Plan | undefined>) | undefined;
+}
+
+/** How a process is replaced: under which plan, and why, in words that follow its name. */
+type Replacement = Pick<Restart, 'plan' | 'stepDown'> & { why: string };
 
 export class EnginePool {
   readonly replicas: Replica[] = [];
@@ -59,8 +74,9 @@ export class EnginePool {
     await Promise.all(this.replicas.splice(0).map(({ handle }) => handle.stop({ graceMs: 0 })));
   }
 
+  /** Rejects with the first replica's failure, a WorkerFailure that names it. What may go better at once is tried again first. */
   async load(plan: Plan): Promise<Loaded[]> {
-    return Promise.all(this.replicas.map((replica) => this.#load(replica, plan)));
+    return Promise.all(this.replicas.map((replica) => this.#loadFirst(replica, plan)));
   }
 
   /** The worst step on every replica at the same time: they share the machine's memory. */
@@ -80,15 +96,15 @@ export class EnginePool {
   }
 
   /** Replaces the process `failed` under `plan`; its shards are the caller's to requeue. Several callers do it once. */
-  async restart({ replica, failed, plan }: { replica: Replica; failed: WorkerHandle; plan: Plan }): Promise<void> {
+  async restart({ replica, failed, plan, stepDown }: Restart): Promise<void> {
     if (replica.handle !== failed || replica.isDown || this.#isClosing) return;
     replica.isDown = true;
     try {
       await failed.stop({ graceMs: 0 });
-      await this.#replace(replica, plan);
+      await this.#replace(replica, { plan, why: 'ended', stepDown });
       replica.isDown = false;
     } catch (thrown) {
-      if (!this.#isClosing) this.#failure = thrown as Error;
+      if (!this.#isClosing) this.#failure = thrown instanceof WorkerFailure ? toLoadError(describeFailure(thrown), describeReplica(replica), thrown) : thrown as Error;
     } finally {
       this.#announce();
     }
@@ -113,18 +129,39 @@ export class EnginePool {
     return replica.loaded;
   }
 
-  /** A process that dies while it loads is replaced again, as one that dies at work is; what a load says is final. */
-  async #replace(replica: Replica, plan: Plan): Promise<void> {
-    for (;;) {
+  async #loadFirst(replica: Replica, plan: Plan): Promise<Loaded> {
+    const failed = replica.handle;
+    try {
+      return await this.#load(replica, plan);
+    } catch (thrown) {
+      const why = this.#isClosing ? undefined : findRetryReason(thrown);
+      if (why === undefined) throw thrown;
+      await failed.stop({ graceMs: 0 });
+      return this.#replace(replica, { plan, why });
+    }
+  }
+
+  /**
+   * A process that dies while it loads is replaced again, as one that dies at work is; what a load says is final, but for what
+   * another plan helps, and what a fresh process may not meet again.
+   */
+  async #replace(replica: Replica, first: Replacement): Promise<Loaded> {
+    for (let current = first; ;) {
       replica.barrenRestarts += 1;
-      if (replica.barrenRestarts > MAX_BARREN_RESTARTS) throw this.#giveUp(replica);
-      this.#input.onRestart(replica);
+      // The pool ends, or another replica's failure has ended all of them: nothing more is started.
+      if (this.#isClosing || !this.replicas.includes(replica)) throw new AssayError('INTERRUPTED', { instead: 'Give the same command again.' });
+      if (replica.barrenRestarts > MAX_BARREN_RESTARTS) throw this.#giveUp(replica, current.why);
+      this.#input.onRestart(replica, current.why);
       replica.handle = this.#input.spawn(replica.number);
       try {
-        await this.#load(replica, plan);
-        return;
+        return await this.#load(replica, current.plan);
       } catch (thrown) {
-        if (this.#isClosing || !hasEnded(thrown)) throw thrown;
+        const next = this.#isClosing ? undefined : await findReplacement(thrown, current);
+        if (next === undefined) throw thrown;
+        // Its deaths count for the plan that it died under.
+        if (next.plan !== current.plan) replica.barrenRestarts = 0;
+        await replica.handle.stop({ graceMs: 0 });
+        current = next;
       }
     }
   }
@@ -166,15 +203,32 @@ export class EnginePool {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  #giveUp(replica: Replica): AssayError {
+  #giveUp(replica: Replica, reason: string): AssayError {
+    const { name, logFile } = describeReplica(replica);
     return new AssayError('WORKER_CRASHED', {
-      role: 'engine', how: `${MAX_BARREN_RESTARTS} times in a row`, problem: 'no request was finished in between', log: replica.handle.logFile,
+      role: 'engine', worker: name, how: `${MAX_BARREN_RESTARTS} times in a row`, log: logFile,
+      problem: `no request was finished in between${reason === 'ended' ? '' : `; at last it ${reason}`}`,
     });
   }
 }
 
-/** True where the process ended under its command, or before it could take one. */
+/** After a load that failed; undefined where that is final. A plan that ran out of memory is not tried again. */
+async function findReplacement(thrown: unknown, { plan, stepDown }: Replacement): Promise<Replacement | undefined> {
+  const failure = thrown instanceof WorkerFailure ? describeFailure(thrown) : undefined;
+  const smaller = failure && FAILURE_CLASSES[failure.class].rung ? await stepDown?.(failure) : undefined;
+  if (failure && smaller) return { plan: smaller, stepDown, why: `could not load (${failure.message})` };
+  const why = hasEnded(thrown) ? 'ended' : findRetryReason(thrown);
+  return why === undefined ? undefined : { plan, stepDown, why };
+}
+
+/** True where the process ended under its command, or before it could take one, and not for want of memory. */
 function hasEnded(thrown: unknown): boolean {
   const failure = thrown instanceof AssayError && thrown.code === 'WORKER_START' ? thrown.cause : thrown;
-  return failure instanceof WorkerFailure && failure.kind === 'ended';
+  return failure instanceof WorkerFailure && failure.kind === 'ended' && !failure.exit?.isOutOfMemory;
+}
+
+/** What a fresh process under the same plan may not meet again, in words that follow its name; undefined for anything else. */
+function findRetryReason(thrown: unknown): string | undefined {
+  const failure = thrown instanceof WorkerFailure ? thrown.failure : undefined;
+  return failure && FAILURE_CLASSES[failure.class].retry ? `could not load (${failure.message})` : undefined;
 }

@@ -9,6 +9,10 @@ import { recoverFromFailure, type RecoveryInput } from './recovery.ts';
 import { ShardLedger, type LedgerShard } from './shard-ledger.ts';
 
 const GIB = 2 ** 30;
+
+type ExitInfo = NonNullable<WorkerFailure['exit']>;
+/** What a replacement does where its load fails. */
+type StepDown = (failure: Failure) => Promise<Plan | undefined>;
 const REQUESTS = 8;
 
 /** Scored requests of 4,000 tokens. */
@@ -37,29 +41,30 @@ function setUp() {
   const cut = [0, 1, 2].map((number) => ({ id: `s000${number}`, begin: 2 * number, end: 2 * number + 2, requests: 2, tokens: 0, cost: 0 }));
   const shards = new ShardLedger({ shards: cut, order, isFinal: () => false, isAtomic: false, logMove: () => undefined });
   const restarts: Plan[] = [];
+  const loads: StepDown[] = [];
   const rungs: string[] = [];
   const queued: string[] = [];
   const tried = [plan];
   const input: RecoveryInput = {
     epoch: 1, index, shards, tried, mayStepDown: true, downfalls: new Map(),
     events: { history: { rungs }, append: async ({ type }: { type: string }) => { rungs.push(type); } } as unknown as EventLog,
-    pool: { restart: async ({ plan: next }: { plan: Plan }) => { restarts.push(next); } } as unknown as EnginePool,
+    pool: { restart: async ({ plan: next, stepDown }: { plan: Plan; stepDown: StepDown }) => { restarts.push(next); loads.push(stepDown); } } as unknown as EnginePool,
     agent: () => ({ enqueue: async (added: LedgerShard[]) => { queued.push(...added.map(({ id }) => id)); } }) as unknown as Agent,
     onRung: async () => undefined,
   };
-  const fail = (number: number, on: { replica: Replica; handle: WorkerHandle }, failure?: Failure) => {
+  const fail = (number: number, on: { replica: Replica; handle: WorkerHandle }, failure?: Failure | ExitInfo) => {
     const shard = shards.shards.get(`s000${number}`) as LedgerShard;
     shards.move(shard, 'leased');
     shards.move(shard, 'running');
-    const how = { role: 'engine', logFile: 'engine-0.log' };
-    const failed = failure ? new WorkerFailure({ ...how, kind: 'failed', failure }) : new WorkerFailure({ ...how, kind: 'ended' });
+    const how = { role: 'engine', worker: 'engine-0', logFile: 'engine-0.log' };
+    const failed = failure && 'class' in failure ? new WorkerFailure({ ...how, kind: 'failed', failure }) : new WorkerFailure({ ...how, kind: 'ended', ...(failure ? { exit: failure } : {}) });
     return recoverFromFailure(input, { shard, lease: on as Lease, failure: failed });
   };
   const replicaOf = (under: Plan) => {
     const handle = {} as WorkerHandle;
     return { replica: { handle, plan: under } as Replica, handle };
   };
-  return { plan, tried, restarts, rungs, queued, shards, fail, replicaOf };
+  return { plan, tried, restarts, loads, rungs, queued, shards, fail, replicaOf };
 }
 
 const OOM: Failure = { class: 'oom', message: 'can\'t allocate memory', where: 'logits' };
@@ -88,6 +93,25 @@ test('a replica that fails under a plan that others have left takes theirs', asy
   await fail(1, replicaOf(plan), OOM);
   expect(tried).toHaveLength(2);
   expect(restarts).toEqual([tried[1], tried[1]]);
+});
+
+test('an engine that the kernel ended for want of memory takes a rung, one that somebody killed takes none', async () => {
+  const exit = { code: null, signal: 'SIGKILL', how: 'SIGKILL by the kernel', firstError: '', tail: [], logFile: '' } as const;
+  const ended = setUp();
+  await ended.fail(0, ended.replicaOf(ended.plan), { ...exit, tail: [], isOutOfMemory: true });
+  expect(ended.rungs).toEqual(['rung_taken']);
+  const killed = setUp();
+  await killed.fail(0, killed.replicaOf(killed.plan), { ...exit, tail: [] });
+  expect({ rungs: killed.rungs, restarts: killed.restarts }).toEqual({ rungs: [], restarts: [killed.plan] });
+});
+
+test('a load that fails in mid-run for want of cache steps down as one that ran out of memory does', async () => {
+  const { plan, tried, loads, fail, replicaOf } = setUp();
+  await fail(0, replicaOf(plan));
+  const [stepDown] = loads;
+  await expect(stepDown?.({ class: 'arch', message: 'unknown' })).resolves.toBeUndefined();
+  await expect(stepDown?.({ class: 'kv_small', message: 'no room for one request' })).resolves.toBe(tried[1]);
+  expect(tried).toHaveLength(2);
 });
 
 test('an engine that merely ended is started again under the same plan', async () => {

@@ -8,6 +8,7 @@ import type { WorkerHandle } from '@assay/workers';
 import type { Agent, FailedAttempt } from './agent.ts';
 import { describeFailure } from './describe-failure.ts';
 import type { EnginePool, Replica } from './engine-pool.ts';
+import { describeReplica, sayWhose } from './failed-replica.ts';
 import type { LedgerShard, ShardLedger, Verdict } from './shard-ledger.ts';
 
 export interface Downfall {
@@ -40,12 +41,13 @@ export async function recoverFromFailure(input: RecoveryInput, failed: FailedAtt
   if (!hasCrashed) return applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, false), failure });
   const { cause, smallerPlan } = findDownfall(input, failed, failure);
   const rung = await smallerPlan;
+  const replacement = { replica, failed: handle, stepDown: (reason: Failure) => stepDown(input, { replica, shard: failed.shard, failure: reason }) };
   if (rung) {
     input.shards.renew(failed.shard);
-    await input.pool.restart({ replica, failed: handle, plan: rung });
+    await input.pool.restart({ ...replacement, plan: rung });
     return input.agent().enqueue([failed.shard]);
   }
-  await input.pool.restart({ replica, failed: handle, plan: input.tried.at(-1) as Plan });
+  await input.pool.restart({ ...replacement, plan: input.tried.at(-1) as Plan });
   await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, true), failure: cause });
 }
 
@@ -53,14 +55,14 @@ export async function recoverFromFailure(input: RecoveryInput, failed: FailedAtt
 function findDownfall(input: RecoveryInput, { lease: { replica, handle }, shard }: FailedAttempt, failure: Failure): Downfall {
   const known = input.downfalls.get(handle);
   if (known) return known;
-  const isOom = failure.class === 'oom' && input.mayStepDown;
-  const downfall = { cause: failure, smallerPlan: isOom ? stepDown(input, { replica, shard, failure }) : Promise.resolve(undefined) };
+  const downfall = { cause: failure, smallerPlan: stepDown(input, { replica, shard, failure }) };
   input.downfalls.set(handle, downfall);
   return downfall;
 }
 
 /** The plan to go on with; undefined where none is left. A replica that failed under an older plan takes the one that others took since. */
 async function stepDown(input: RecoveryInput, { replica, shard, failure }: { replica: Replica; shard: LedgerShard; failure: Failure }): Promise<Plan | undefined> {
+  if (!input.mayStepDown || !FAILURE_CLASSES[failure.class].rung) return undefined;
   const current = input.tried.at(-1) as Plan;
   if (replica.plan !== current) return current;
   const rung = nextRung(current, failure, input.tried);
@@ -68,8 +70,9 @@ async function stepDown(input: RecoveryInput, { replica, shard, failure }: { rep
   if (!rung || rung.data !== current.data) return undefined;
   input.tried.push(rung);
   const from = input.events.history.rungs.length;
-  await input.events.append({ type: 'rung_taken', epoch: input.epoch, from, to: from + 1, why: failure.message, shard: shard.id });
-  await input.onRung(rung, failure.message);
+  const why = sayWhose(failure.message, current, describeReplica(replica));
+  await input.events.append({ type: 'rung_taken', epoch: input.epoch, from, to: from + 1, why, shard: shard.id });
+  await input.onRung(rung, why);
   return rung;
 }
 

@@ -11,6 +11,10 @@ import type { SubjectInput } from './subject.ts';
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 const RATES: Work = { request: 0.01, scored: 0.001, prefill: 0.001, decode: 0.004, attention: 1e-7 };
+const MEASURED = {
+  done: { requests: 8, scoredRequests: 8, promptTokens: 32_000, scoredTokens: 32_000, newTokens: 0, promptPairs: 64_000_000, decodePairs: 0 },
+  rates: RATES, phaseSeconds: 40, startSeconds: 10, loadSeconds: 9,
+};
 const LIMITS = { memory: 5 * GIB, kind: 'address_space' } as const;
 
 let input: SubjectInput;
@@ -111,13 +115,63 @@ test('speed is remembered by replica, type and threads', async () => {
   const plan = planFor();
   const experience = await open();
   expect(experience.recallRates(plan)).toBeUndefined();
-  experience.noteSpeed({ ...plan, data: 2 }, { rates: RATES, loadSeconds: 9 });
+  experience.noteSpeed({ ...plan, data: 2 }, MEASURED);
   await experience.settle();
   const again = await open();
   expect(again.recallRates({ ...plan, data: 2 })).toEqual(RATES);
   expect(again.recallRates({ ...plan, data: 4 })?.decode).toBeCloseTo(RATES.decode / 2);
   expect(again.recallRates({ ...plan, data: 2, threadsPerWorker: 7 })).toBeUndefined();
   expect(again.recallRates({ ...plan, data: 2, dtype: 'float32' })).toBeUndefined();
+});
+
+test('the times of earlier runs correct the next plan of these weights, of the same setting first', async () => {
+  const plan = planFor();
+  const experience = await open();
+  expect(experience.timeCorrections(plan)).toBeUndefined();
+  experience.noteSpeed(plan, MEASURED);
+  experience.noteSpeed({ ...plan, dtype: 'float32' }, { ...MEASURED, phaseSeconds: 160 });
+  await experience.settle();
+  const again = await open();
+  const [same, wide, unseen] = [plan, { ...plan, dtype: 'float32' as const }, { ...plan, maxNumSeqs: 7 }].map((each) => again.timeCorrections(each)!);
+  expect(same).toMatchObject({ runs: 1, start: 10 / 11 });
+  expect(wide!.prefill! / same!.prefill!).toBeGreaterThan(0.5);
+  expect(unseen).toMatchObject({ runs: 2, prefill: Math.min(same!.prefill!, wide!.prefill!) });
+  expect((await open({ packages: { ...input.packages, torch: '2.14.0' } })).timeCorrections(plan)).toBeUndefined();
+});
+
+test('two runs on a busy machine among five move neither the rates nor the corrections, and no more than five are kept', async () => {
+  const plan = planFor();
+  const experience = await open();
+  const slowdowns = [1, 1, 1, 4, 1.01, 1.02, 5];
+  for (const slowdown of slowdowns) {
+    const rates = Object.fromEntries(Object.entries(RATES).map(([unit, seconds]) => [unit, seconds * slowdown])) as Work;
+    experience.noteSpeed(plan, { ...MEASURED, rates, phaseSeconds: 40 * slowdown });
+  }
+  await experience.settle();
+  const again = await open();
+  expect(again.recallRates(plan)!.decode / RATES.decode).toBeCloseTo(1.02);
+  expect(again.timeCorrections(plan)).toMatchObject({ runs: 5 });
+  expect(JSON.parse(await readFile(join(input.home, 'learned-speeds.json'), 'utf8')).entries).toHaveLength(5);
+});
+
+test('how long a task\'s answers were is known to the next run of these weights, on any device, once a start has answered it whole', async () => {
+  const task = { task: 'sums', version: 1, files: { 'sums.yaml': 'a' }, numFewshot: 0, generationParameters: {} };
+  const rendered = (change = {}) => ({ tasks: [{ ...task, ...change }, { ...task, task: 'begun' }], chatTemplateDigest: null }) as unknown as Parameters<Awaited<ReturnType<typeof open>>['answerHistory']>[0];
+  const experience = await open();
+  const history = experience.answerHistory(rendered());
+  expect([history.p90Tokens(0), history.describe()]).toEqual([undefined, undefined]);
+  for (let tokens = 1; tokens <= 20; tokens += 1) history.note(0, tokens);
+  for (let tokens = 1; tokens <= 15; tokens += 1) history.note(1, tokens);
+  experience.noteAnswers(history, () => 20);
+  await experience.settle();
+  const elsewhere = { node: { ...input.node, gpus: [{ id: 'GPU-0', name: 'some GPU', memoryBytes: 80 * GIB, freeBytes: 80 * GIB }] as never } };
+  const known = (await open(elsewhere)).answerHistory(rendered());
+  expect([known.p90Tokens(0), known.meanTokens(0), known.p90Tokens(1)]).toEqual([18, 10.5, undefined]);
+  expect(known.describe()).toEqual({ sums: 18 });
+  expect(known.readDescribed({ begun: 7 })(1)).toBe(7);
+  for (const change of [{ files: { 'sums.yaml': 'b' } }, { generationParameters: { temperature: 1 } }, { numFewshot: 5 }]) {
+    expect((await open()).answerHistory(rendered(change)).p90Tokens(0)).toBeUndefined();
+  }
 });
 
 test('a home that cannot be written fails nothing, and weights that are not here yet are not remembered', async () => {

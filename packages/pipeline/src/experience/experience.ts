@@ -1,10 +1,15 @@
 // What earlier runs of these weights, on this engine build and device, have shown: read once at the start; what this run shows is
 // written beside the work. Invariant: it makes a start better and is never needed: nothing here fails a run or holds it up, and
 // nothing here stands in for a probe.
-import { estimateMemory, fitResidual, MEMORY_MODEL, type MemoryKind, type MemoryResiduals, observeMemory, type Plan, type Work } from '@assay/planner';
-import type { Failure, ProbeStep } from '@assay/protocol';
-import { type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts } from '@assay/store';
+import {
+  estimateMemory, fitCorrections, fitResidual, type MeasuredRun, MEMORY_MODEL, type MemoryKind, type MemoryResiduals, observeMemory, observeTime, pickRates, type Plan, type TimeCorrections, type Work,
+} from '@assay/planner';
+import type { Failure, ProbeStep, Rendered } from '@assay/protocol';
+import {
+  type LearnedLengths, learnedLengths, type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts,
+} from '@assay/store';
 import type { Logger } from '@assay/telemetry';
+import { AnswerHistory } from './answer-history.ts';
 import { findSubject, namePlan, nameSpeed, nameSteps, type Subject, type SubjectInput } from './subject.ts';
 
 /** What a probe has shown of one plan. */
@@ -21,12 +26,16 @@ interface Lessons {
   memory: LearnedMemory[];
   verdicts: LearnedVerdict[];
   speeds: LearnedSpeed[];
+  /** Of these weights on this build, whatever the device. */
+  lengths: LearnedLengths[];
 }
 
 const KINDS: readonly MemoryKind[] = ['resident', 'address_space', 'device'];
 // Free memory is never twice the same; with so much more of it than last time, a plan that did not fit is worth another try.
 const MORE_ROOM = 1.05;
 const VERDICT_MS = 30 * 24 * 3600 * 1000;
+// Of one setting: the middle one of them counts, so that a run or two on a busy machine teach nothing false.
+const KEPT_RUNS = 5;
 
 export class Experience {
   readonly #input: SubjectInput;
@@ -59,8 +68,28 @@ export class Experience {
 
   /** Seconds a unit of work on all replicas together. */
   recallRates(plan: Plan): Work | undefined {
-    const rates = this.#recallSpeed(plan)?.rates as Work | undefined;
+    const rates = pickRates(this.#speedsOf(plan).map((entry) => entry.rates as Work), plan.workload);
     return rates && mapRates(rates, (seconds) => seconds / plan.data);
+  }
+
+  /** By how much the roofline was off for this setting, or for others of these weights; undefined where nothing was measured. */
+  timeCorrections(plan: Plan): TimeCorrections | undefined {
+    const times = (entries: readonly LearnedSpeed[]) => entries.flatMap((entry) => (entry.times ? [entry.times] : [])).slice(-KEPT_RUNS);
+    return fitCorrections(times(this.#speedsOf(plan))) ?? fitCorrections(times(this.#lessons.speeds));
+  }
+
+  /** How long the answers of these tasks were, and a place to note how long they are now. */
+  answerHistory(rendered: Pick<Rendered, 'tasks' | 'chatTemplateDigest'>): AnswerHistory {
+    return new AnswerHistory(rendered, this.#lessons.lengths);
+  }
+
+  noteAnswers(history: AnswerHistory, generations: (task: number) => number): void {
+    for (const lengths of history.summarize(generations)) {
+      this.#write('lengths', async (subject) => {
+        const isAlike = (other: LearnedLengths) => isOfModel(other, subject) && other.task === lengths.task;
+        return learnedLengths(this.#input.home).add({ ...subject, at: now(), ...lengths }, isAlike, KEPT_RUNS);
+      });
+    }
   }
 
   noteProbe({ plan, steps, verdict, failure, measured }: ProbedPlan): void {
@@ -77,11 +106,12 @@ export class Experience {
   }
 
   /** `rates`: seconds a unit of work on all replicas together. */
-  noteSpeed(plan: Plan, { rates, loadSeconds }: { rates: Work; loadSeconds?: number | undefined }): void {
+  noteSpeed(plan: Plan, measured: MeasuredRun): void {
     const setting = nameSpeed(plan);
+    const times = observeTime(plan, this.#input.node, measured);
     this.#write('speed', async (subject) => {
-      const entry = { ...subject, at: now(), setting, rates: mapRates(rates, (seconds) => seconds * plan.data), loadSeconds };
-      return learnedSpeeds(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.setting === setting);
+      const entry = { ...subject, at: now(), setting, rates: mapRates(measured.rates, (seconds) => seconds * plan.data), times };
+      return learnedSpeeds(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.setting === setting, KEPT_RUNS);
     });
   }
 
@@ -90,9 +120,9 @@ export class Experience {
     await this.#writing;
   }
 
-  #recallSpeed(plan: Plan): LearnedSpeed | undefined {
+  #speedsOf(plan: Plan): LearnedSpeed[] {
     const setting = nameSpeed(plan);
-    return this.#lessons.speeds.findLast((entry) => entry.setting === setting);
+    return this.#lessons.speeds.filter((entry) => entry.setting === setting).slice(-KEPT_RUNS);
   }
 
   #noteMemory(plan: Plan, { kind, measuredBytes, setting }: { kind: MemoryKind; measuredBytes: number; setting: string }): void {
@@ -121,15 +151,20 @@ export class Experience {
 /** Reads what there is; nothing where the weights are not here yet. */
 export async function openExperience(input: SubjectInput, log: Logger): Promise<Experience> {
   const { home } = input;
-  const [subject, memory, verdicts, speeds] = await Promise.all([
-    findSubject(input), learnedMemory(home).read(), learnedVerdicts(home).read(), learnedSpeeds(home).read(),
+  const [subject, memory, verdicts, speeds, lengths] = await Promise.all([
+    findSubject(input), learnedMemory(home).read(), learnedVerdicts(home).read(), learnedSpeeds(home).read(), learnedLengths(home).read(),
   ]);
   const select = <Entry extends Subject>(entries: Entry[]) => (subject ? entries.filter((entry) => isAbout(entry, subject)) : []);
-  return new Experience(input, log, { memory: select(memory), verdicts: select(verdicts), speeds: select(speeds) });
+  return new Experience(input, log, { memory: select(memory), verdicts: select(verdicts), speeds: select(speeds), lengths: subject ? lengths.filter((entry) => isOfModel(entry, subject)) : [] });
 }
 
-function isAbout(entry: Subject, { weights, engine, device }: Subject): boolean {
-  return entry.weights === weights && entry.engine === engine && entry.device === device;
+function isAbout(entry: Subject, subject: Subject): boolean {
+  return isOfModel(entry, subject) && entry.device === subject.device;
+}
+
+/** What the answers say depends on no device. */
+function isOfModel(entry: Subject, { weights, engine }: Subject): boolean {
+  return entry.weights === weights && entry.engine === engine;
 }
 
 function mapRates(rates: Work, change: (seconds: number) => number): Work {

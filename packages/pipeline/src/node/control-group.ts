@@ -1,5 +1,6 @@
 // Limits of the control group that this process runs in, of both versions, each group on the way up to the root included: the
 // tightest holds.
+import { listGroupFolders, parseGroupPaths } from '@assay/domain';
 import { readText } from './read-text.ts';
 
 export interface ControlGroup {
@@ -24,33 +25,18 @@ const NO_LIMIT_BYTES = 2 ** 60;
 
 /** `root` stands for the file system's root in tests. */
 export function readControlGroup(root = ''): ControlGroup {
-  const paths = readGroupPaths(readText(`${root}/proc/self/cgroup`));
+  const paths = parseGroupPaths(readText(`${root}/proc/self/cgroup`));
   const base = `${root}/sys/fs/cgroup`;
-  const memory = [...readMemory(listGroups(base, paths.get('')), MEMORY_V2), ...readMemory(listGroups(`${base}/memory`, paths.get('memory')), MEMORY_V1)];
+  const memory = [...readMemory(listGroupFolders(base, paths.get('')), MEMORY_V2), ...readMemory(listGroupFolders(`${base}/memory`, paths.get('memory')), MEMORY_V1)];
   const cpus = [
-    ...listGroups(base, paths.get('')).map((group) => readQuota(readText(`${group}/cpu.max`))),
-    ...['cpu', 'cpu,cpuacct'].flatMap((name) => listGroups(`${base}/${name}`, paths.get('cpu')))
+    ...listGroupFolders(base, paths.get('')).map((group) => readQuota(readText(`${group}/cpu.max`))),
+    ...['cpu', 'cpu,cpuacct'].flatMap((name) => listGroupFolders(`${base}/${name}`, paths.get('cpu')))
       .map((group) => readQuota(`${readText(`${group}/cpu.cfs_quota_us`).trim()} ${readText(`${group}/cpu.cfs_period_us`)}`)),
   ].filter((quota) => quota !== undefined);
   return {
     ...(memory.length > 0 ? { memoryBytes: Math.min(...memory.map(({ limit }) => limit)), freeBytes: Math.min(...memory.map(({ free }) => free)) } : {}),
     ...(cpus.length > 0 ? { cpus: Math.min(...cpus) } : {}),
   };
-}
-
-/** Path of this process's group by controller; version 2 has one for all, under "". */
-function readGroupPaths(text: string): Map<string, string> {
-  const lines = text.split('\n').flatMap((line) => {
-    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
-    return controllers === undefined || path === undefined ? [] : controllers.split(',').map((name) => [name, path] as const);
-  });
-  return new Map(lines);
-}
-
-/** Folders from the mount point down to the group. In a container the path may be the host's: what is not there is passed over. */
-function listGroups(base: string, path = '/'): string[] {
-  const parts = path.split('/').filter((part) => part !== '' && part !== '..');
-  return [base, ...parts.map((_, depth) => `${base}/${parts.slice(0, depth + 1).join('/')}`)];
 }
 
 function readMemory(groups: readonly string[], { limit, usage, cache }: GroupFiles): { limit: number; free: number }[] {

@@ -10,6 +10,7 @@ import { describeFailure } from '../agent/describe-failure.ts';
 import { type EnginePool, SHARDS_AHEAD } from '../agent/engine-pool.ts';
 import { type Downfall, recoverFromFailure } from '../agent/recovery.ts';
 import { ShardLedger } from '../agent/shard-ledger.ts';
+import type { AnswerHistory } from '../experience/answer-history.ts';
 import { ProgressReporter } from '../progress-reporter.ts';
 import { type RunContext, showWarning } from '../run-context.ts';
 import { type Dispatchable, writePlan } from './plan.ts';
@@ -23,6 +24,7 @@ interface DispatchInput {
   results: ResultLedger;
   queue: ShardQueue;
   pool: EnginePool;
+  answers: AnswerHistory;
   /** Plans tried so far, the one in force last. */
   tried: Plan[];
   /** Called with the tasks that new results belong to. */
@@ -46,7 +48,7 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
     logMove: (shard, from, to) => context.log.debug({ shard, from, to }, 'shard state'),
   });
   const progress = new ProgressReporter(context, {
-    index, results, shards, pool, order: work.order, oldestLeaseAtMs: () => agent.oldestLeaseAtMs, plan: input.tried.at(-1) as Plan,
+    index, results, shards, pool, order: work.order, oldestLeaseAtMs: () => agent.oldestLeaseAtMs, plan: input.tried.at(-1) as Plan, answers: input.answers,
   });
   const recovery = {
     epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried, downfalls: new Map<WorkerHandle, Downfall>(),

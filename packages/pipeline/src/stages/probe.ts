@@ -2,12 +2,13 @@
 // rung in fresh processes; what fits stays warm and then serves. What earlier runs found too large is not tried again, but what
 // they found to fit is.
 import { AssayError, formatBytes } from '@assay/domain';
-import { nextRung, type Plan, planProbeSteps } from '@assay/planner';
+import { nextRung, type Plan, type PlanInput, planProbeSteps, suggestAfterFailure } from '@assay/planner';
 import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type ProbeStep, type RequestIndex } from '@assay/protocol';
 import { readRunJson, writeRunJson } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from '../agent/describe-failure.ts';
-import type { EnginePool } from '../agent/engine-pool.ts';
+import type { EnginePool, Replica } from '../agent/engine-pool.ts';
+import { describeReplica, type FailedReplica, sayWhose, toLoadError } from '../agent/failed-replica.ts';
 import type { RunProcesses } from '../run-processes.ts';
 import type { ProbedPlan } from '../experience/experience.ts';
 import type { RunContext } from '../run-context.ts';
@@ -26,10 +27,12 @@ interface ProbeInput {
   index: RequestIndex;
   /** An earlier start of this run has chosen the plan: no other run's verdict may change it. */
   isStored: boolean;
+  /** What the plan was chosen from. */
+  input: PlanInput;
 }
 
 /** Throws PROBE_OOM when no rung is left, ENGINE_LOAD where a smaller plan would not help. */
-export async function probePlan(context: RunContext, { pool, layOut }: Pick<RunProcesses, 'pool' | 'layOut'>, { plan, index, isStored }: ProbeInput): Promise<ProbeOutcome> {
+export async function probePlan(context: RunContext, { pool, layOut }: Pick<RunProcesses, 'pool' | 'layOut'>, { plan, index, isStored, input }: ProbeInput): Promise<ProbeOutcome> {
   const tried: Plan[] = [plan];
   const { history } = context.events;
   const rungs = await readEarlierRungs(context);
@@ -47,18 +50,19 @@ export async function probePlan(context: RunContext, { pool, layOut }: Pick<RunP
     const report = { rungs, seconds: (Date.now() - startedAtMs) / 1000 };
     await recordRung(context, report, attempt.rung);
     if (attempt.loaded) return { report, tried, loaded: attempt.loaded };
-    const next = takeRung({ tried, failed: attempt.rung, log: pool.replicas[0]?.handle.logFile ?? '' });
+    const next = takeRung({ tried, rung: attempt.rung, input });
+    const { failure, failed } = attempt.rung;
     const from = history.rungs.length;
-    await context.events.append({ type: 'rung_taken', epoch: context.epoch, from, to: from + 1, why: attempt.rung.failure?.message ?? 'oom' });
+    await context.events.append({ type: 'rung_taken', epoch: context.epoch, from, to: from + 1, why: sayWhose(failure?.message ?? 'oom', current, failed) });
     tried.push(next);
     await writePlan(context, next);
   }
 }
 
-/** Rungs that earlier starts found too large: they stay on record. */
+/** Rungs from which earlier starts went on to another: they stay on record. */
 async function readEarlierRungs({ run }: RunContext): Promise<ProbeRung[]> {
   const report = (await readRunJson(run.paths.probe)) as ProbeReport | undefined;
-  return report?.rungs.filter(({ verdict }) => verdict === 'oom') ?? [];
+  return report?.rungs.filter(({ failure }) => failure && FAILURE_CLASSES[failure.class].rung) ?? [];
 }
 
 interface Place {
@@ -117,29 +121,37 @@ async function tryPlan(context: RunContext, pool: EnginePool, { plan, index, run
     const failure = describeFailure(thrown);
     const verdict = failure.class === 'oom' ? 'oom' : 'failed';
     if (verdict === 'oom') context.experience.noteProbe({ plan, steps, verdict, failure, measured: {} });
-    return { rung: { ...facts, verdict, seconds: seconds(), measuredBytes: undefined, failure, replicas: [] } };
+    return { rung: { ...facts, verdict, seconds: seconds(), measuredBytes: undefined, failure, ...nameFailed(pool.replicas.find(({ handle }) => handle.name === thrown.worker)), replicas: [] } };
   }
 }
 
 function summarize(pool: EnginePool, probed: readonly Probed[]) {
+  const failed = probed.findIndex(({ verdict }) => verdict !== 'fits');
   return {
     measuredBytes: Math.max(...probed.map(({ peakBytes }) => peakBytes)),
-    failure: probed.find(({ failure }) => failure)?.failure,
+    failure: probed[failed]?.failure,
+    ...nameFailed(pool.replicas[failed]),
     replicas: probed.map(({ peakBytes, seconds }, number) => ({ worker: pool.replicas[number]?.handle.name ?? '', peakBytes, seconds })),
   };
 }
 
-function takeRung({ tried, failed, log }: { tried: readonly Plan[]; failed: ProbeRung; log: string }): Plan {
-  const failure: Failure = failed.failure ?? { class: 'unknown', message: 'no reason was given' };
-  if (failed.verdict !== 'oom') {
-    throw new AssayError('ENGINE_LOAD', { class: failure.class, problem: failure.message, instead: `${capitalize(FAILURE_CLASSES[failure.class].remedy)}. The log is ${log}.` });
-  }
-  const next = nextRung(tried.at(-1) as Plan, failure, tried);
+const nameFailed = (replica: Replica | undefined): { failed?: FailedReplica } => (replica ? { failed: describeReplica(replica) } : {});
+
+/** The plan to try next; throws where the table of failures knows of none that helps, or none is left. */
+function takeRung({ tried, rung, input }: { tried: readonly Plan[]; rung: ProbeRung; input: PlanInput }): Plan {
+  const failure: Failure = rung.failure ?? { class: 'unknown', message: 'no reason was given' };
+  const failed = rung.failed ?? { name: 'the engine', logFile: 'in the run directory' };
+  if (!FAILURE_CLASSES[failure.class].rung) throw toLoadError(failure, failed);
+  const last = tried.at(-1) as Plan;
+  const next = nextRung(last, failure, tried);
   if (next) return next;
-  const { totalBytes } = (tried.at(-1) as Plan).memory;
+  const plans = tried.length === 1 ? 'one plan was tried, and' : `${tried.length} plans were tried,`;
   throw new AssayError('PROBE_OOM', {
-    problem: `${tried.length} plans were tried, the last wants about ${formatBytes(totalBytes)} (${failure.message})`,
-    instead: 'Raise limits.memory, lower max_model_len, or use a smaller or quantised model.',
+    worker: failed.name,
+    log: failed.logFile,
+    class: failure.class,
+    problem: `${plans} the last wants about ${formatBytes(last.memory.totalBytes)} of ${formatBytes(last.memoryLimitBytes)} (${failed.name}: ${failure.message})`,
+    instead: `${suggestAfterFailure(input, tried)} The log is ${failed.logFile}.`,
   });
 }
 
@@ -156,8 +168,4 @@ async function recordRung(context: RunContext, report: ProbeReport, { rung, verd
   if (measuredBytes !== undefined) metrics.set('assay_probe_measured_peak_bytes', measuredBytes);
   metrics.set('assay_plan_rung', rung);
   ui.onProbe(report);
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

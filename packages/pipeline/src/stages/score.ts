@@ -1,6 +1,6 @@
 // SCORE: each task as soon as its last request is final, then the files in lm_eval's shape. A task that fails holds up no other.
 import { mkdir, rm } from 'node:fs/promises';
-import type { Aggregated, Coverage, MetricRow, Rendered, Scored } from '@assay/protocol';
+import type { Aggregated, AnswerTally, Coverage, MetricRow, Rendered, Scored } from '@assay/protocol';
 import { hasAnswer } from '@assay/domain';
 import { readTaskResults, type ResultLedger } from '@assay/store';
 import type { HarnessWorker } from '../harness-worker.ts';
@@ -27,11 +27,11 @@ export class Scorer {
   scoreCompleteTasks(tasks: Iterable<number> = this.#rendered.tasks.keys()): void {
     for (const task of tasks) {
       const { final, requests } = this.#results.progressOfTask(task);
-      if (final === requests) this.#start(task, false);
+      if (final === requests) this.#start(task, this.#context.config.waive_coverage);
     }
   }
 
-  /** Resolves when every started task is scored; with `waived`, the incomplete ones are scored from what there is. */
+  /** Resolves when every started task is scored; with `waived`, those that lack requests are scored from what there is. */
   async finish({ waived }: { waived: boolean }): Promise<void> {
     this.scoreCompleteTasks();
     if (waived) for (const task of this.#rendered.tasks.keys()) this.#start(task, true);
@@ -49,6 +49,17 @@ export class Scorer {
   lengthShareOf(task: number): number {
     const { length, ok, truncated } = this.#results.countOfTask(task);
     return length === 0 ? 0 : length / (length + ok + truncated);
+  }
+
+  /** What is known of the answers behind a task's score; undefined while it has none. */
+  answersOf(task: number): AnswerTally | undefined {
+    return this.scored.get(task)?.answers;
+  }
+
+  /** True where a rule was waived for its score, or for sealing it without one. */
+  isWaived(task: number): boolean {
+    const { final, requests } = this.#results.progressOfTask(task);
+    return this.scored.get(task)?.headline === 'waived' || (this.#context.config.waive_coverage && final < requests);
   }
 
   incompleteTasks(): number[] {
@@ -82,6 +93,7 @@ export class Scorer {
     const name = this.#rendered.tasks[task]?.task ?? String(task);
     await events.append({ type: 'task_scored', epoch, task: name, documents: scored.documents, scoredDocuments: scored.scoredDocuments, seconds: scored.seconds });
     for (const { metric, error } of scored.rows) if (error) await warn(this.#context, 'METRIC_FAILED', `${name}: ${metric}: ${error}`);
+    for (const message of scored.warnings) await warn(this.#context, 'ANSWERS', message);
     ui.onTaskScored(scored.rows);
     this.#failed += Number(scored.rows.some(({ error }) => error));
     this.#countTasks();

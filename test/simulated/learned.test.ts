@@ -49,7 +49,11 @@ testInWorld('the second run starts at the rung that the first one found, and sti
   expect(second.run.stderr).toContain('remembered from');
   const probed = (await listEvents(second.dir)).filter((event) => event.type === 'probe_finished');
   expect(probed).toMatchObject([{ verdict: 'fits', rung: rungs.length - 1 }, { verdict: 'fits', rung: rungs.length - 1 }]);
-  const { plan, probe, rungs: taken } = await requireManifest(second.dir);
+  const { order, plan, probe, rungs: taken } = await requireManifest(second.dir);
+  // What the first run's answers took stands in the second one's order, and in its record.
+  expect((await requireManifest(first.dir)).order).toMatchObject([{ epoch: 1 }]);
+  expect((await requireManifest(first.dir)).order[0]).not.toHaveProperty('expectedNewTokens');
+  expect(order).toMatchObject([{ epoch: 1, expectedNewTokens: { assay_short: expect.any(Number) } }]);
   expect(plan.rung).toBe(rungs.length - 1);
   expect(taken.length).toBe(rungs.length - 1);
   expect(taken.every(({ why }) => why.includes('remembered'))).toBe(true);

@@ -110,6 +110,17 @@ testInWorld('a request that the engine refuses is rejected alone', async (world,
   expect((await listEvents(dir)).filter((event) => event.type === 'attempt_failed')).toEqual([]);
 });
 
+testInWorld('F11: where more than a tenth of the documents failed there is no score, and both numbers stand in the record', async (world, { expect }) => {
+  const faults = [9, 13].map((row) => ({ at: 'add' as const, row, do: 'refuse' as const, text: 'no such token' }));
+  const { dir, command } = prepareSimulated(world, { ...LETTERS, faults });
+  const run = await world.run(command);
+  expect(run).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('2 of 16 documents have no answer, more than the 10%') });
+  const { scores, tasks } = await requireManifest(dir);
+  expect(tasks[0]).toMatchObject({ documents: 16, scoredDocuments: 14, headline: 'withheld' });
+  for (const { value, partial } of scores.rows) expect([value, partial]).toMatchObject([null, { answered: 14, failed: 2, answeredOnly: expect.any(Number) }]);
+  expect(await world.run(command)).toMatchObject({ exitCode: 1, stdout: run.stdout });
+});
+
 testInWorld('what an engine prints does no harm, and its children go with it', async (world, { expect }) => {
   const calm = prepareSimulated(world);
   expect(await world.run(calm.command)).toMatchObject({ exitCode: 0 });

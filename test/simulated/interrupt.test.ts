@@ -1,12 +1,13 @@
 // Ctrl-C, SIGTERM and run_timeout: each leaves a run that the same command completes, with the scores of a calm one.
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LoggedEvent } from '@assay/store';
 import { beforeAll, type TestContext } from 'vitest';
 import { AssayWorld, demoModel, type Started } from '../support/assay-world.ts';
 import { cloneDir, requireOrSkip } from '../support/requirements.ts';
 import { listEvents, listRowsByEpoch, readRecord, waitForEvent } from '../support/run-record.ts';
 import { readScores } from '../support/score-files.ts';
-import { prepareSimulated } from '../support/simulated-run.ts';
+import { type Fault, prepareSimulated } from '../support/simulated-run.ts';
 import { testInWorld } from '../support/test-in-world.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
@@ -82,15 +83,24 @@ testInWorld('a second Ctrl-C stops at once and exits 130; the same command compl
   await expectCompletion(world, { dir, command }, expect);
 });
 
-testInWorld('Ctrl-C while the requests are rendered exits 130', async (world, { expect }) => {
-  const { dir, command } = prepareSimulated(world, SETTINGS);
-  const run = world.start(command);
-  await waitForEvent(run, dir, 'worker_started');
-  run.kill('SIGINT');
-  const ended = await run.ended;
-  expect(ended, ended.stderr).toMatchObject({ exitCode: 130 });
-  await expectCompletion(world, { dir, command }, expect);
-});
+/** Where a run is when the signal comes: what its events say then. */
+const MOMENTS: Record<string, { faults?: Fault[]; isThere(event: LoggedEvent): boolean }> = {
+  'the requests are rendered': { isThere: ({ type }) => type === 'worker_started' },
+  'the model is loaded': { faults: [{ at: 'load', do: 'sleep', seconds: 5 }], isThere: (event) => event.type === 'state_changed' && event.to === 'probing' },
+  'the scores are made': { isThere: (event) => event.type === 'state_changed' && event.to === 'scoring' },
+};
+
+for (const [moment, { faults = [], isThere }] of Object.entries(MOMENTS)) {
+  testInWorld(`Ctrl-C while ${moment} exits 130, and the same command completes the run`, async (world, { expect }) => {
+    const { dir, command } = prepareSimulated(world, { faults });
+    const run = world.start(command);
+    await waitUntil('the moment', async () => (await listEvents(dir)).some(isThere), 240_000);
+    run.kill('SIGINT');
+    const ended = await run.ended;
+    expect(ended, ended.stderr).toMatchObject({ exitCode: 130 });
+    await expectCompletion(world, { dir, command }, expect);
+  });
+}
 
 testInWorld('run_timeout ends the run with 4; the same command with more time completes it', async (world, { expect }) => {
   const { dir, command } = prepareSimulated(world, { engine: { ...SETTINGS.engine, seconds_per_token: 0.003 }, settings: { run_timeout: 8 } });

@@ -9,7 +9,7 @@ import { testInWorld } from '../support/test-in-world.ts';
 
 requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
-interface Probe { rungs: { verdict: string; plan: { maxNumBatchedTokens: number; maxNumSeqs: number } }[] }
+interface Probe { rungs: { verdict: string; plan: { maxNumBatchedTokens: number; maxNumSeqs: number; kvCacheBytes: number } }[] }
 
 const readProbe = (dir: string): Probe => JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8'));
 const lastLines = (text: string, count: number) => text.trimEnd().split('\n').slice(-count);
@@ -20,7 +20,7 @@ testInWorld('a load that fails ends the run with the reason and what to do', asy
   expect(run.exitCode, run.stderr).toBe(4);
   expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'ENGINE_LOAD', details: { class: 'unknown' } } });
   expect(lastLines(run.stderr, 2)).toEqual([
-    'assay: the engine cannot load the model (unknown): RuntimeError: no kernel for this shape', expect.stringContaining("Look at the worker's log"),
+    'assay: engine-0 cannot load the model (unknown): RuntimeError: no kernel for this shape', expect.stringContaining("Look at the worker's log"),
   ]);
   expect(readProbe(dir).rungs).toMatchObject([{ verdict: 'failed' }]);
 });
@@ -30,7 +30,7 @@ testInWorld('an engine that dies while it loads ends the run with its last words
   const run = await world.run([...command, '--json']);
   expect(run.exitCode, run.stderr).toBe(4);
   expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'ENGINE_LOAD' } });
-  expect(lastLines(run.stderr, 2)[0]).toBe('assay: the engine cannot load the model (engine): exit code 7: RuntimeError: the device is gone');
+  expect(lastLines(run.stderr, 2)[0]).toBe('assay: engine-0 cannot load the model (engine): exit code 7: RuntimeError: the device is gone');
 });
 
 testInWorld('a load that hangs is ended after stall_timeout', async (world, { expect }) => {
@@ -54,12 +54,23 @@ testInWorld('a probe that runs out of memory goes down a rung, and the run is do
   expect(engine.effective).toMatchObject({ batching: { maxNumBatchedTokens, maxNumSeqs } });
 });
 
+testInWorld('an engine whose cache cannot hold one request is loaded again with a larger one', async (world, { expect }) => {
+  const text = "ValueError: To serve at least one request with the model's max seq len (4096), 2.00 GiB KV cache is needed";
+  const { dir, command } = prepareSimulated(world, { faults: [{ at: 'load', do: 'raise', text, marker: world.path('struck') }] });
+  const run = await world.run(command);
+  expect(run, run.stderr).toMatchObject({ exitCode: 0 });
+  const [first, second] = readProbe(dir).rungs;
+  expect([first, second]).toMatchObject([{ verdict: 'failed', failure: { class: 'kv_small' } }, { verdict: 'fits' }]);
+  expect(second?.plan.kvCacheBytes).toBeGreaterThan(first?.plan.kvCacheBytes ?? Infinity);
+  expect((await requireManifest(dir)).rungs).toMatchObject([{ from: 0, to: 1 }]);
+});
+
 testInWorld('a model that fits under no plan is refused, each plan tried once', async (world, { expect }) => {
   const { dir, command } = prepareSimulated(world, { engine: { memory: { baseBytes: 2_000, bytesPerToken: 1_000, limitBytes: 1_000 } } });
   const run = await world.run([...command, '--json']);
   expect(run.exitCode, run.stderr).toBe(4);
   expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'PROBE_OOM' } });
-  expect(lastLines(run.stderr, 2)).toEqual([expect.stringMatching(/^assay: the model does not fit: \d+ plans were tried/), expect.stringContaining('Raise limits.memory')]);
+  expect(lastLines(run.stderr, 2)).toEqual([expect.stringMatching(/^assay: the model does not fit: \d+ plans were tried/), expect.stringMatching(/^It would probably fit|^Use fewer replicas/)]);
   const { rungs } = readProbe(dir);
   expect(rungs.length).toBeGreaterThan(2);
   expect(rungs.every(({ verdict }) => verdict === 'oom')).toBe(true);
