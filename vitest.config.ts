@@ -1,4 +1,4 @@
-// `unit` runs first. `chaos` starts whole runs on the simulated engine and the set-up, which each fill one core: two files at a time.
+// `unit` runs first. `simulated` starts whole runs on the simulated engine and the set-up, which each fill one core: two files at a time.
 // `engine` uses the real engine, which fills them all: one file at a time.
 import { defineConfig } from 'vitest/config';
 
@@ -17,8 +17,8 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'chaos',
-          include: ['test/{chaos,setup}/**/*.test.ts'],
+          name: 'simulated',
+          include: ['test/{simulated,setup}/**/*.test.ts'],
           maxWorkers: 2,
           testTimeout: 900_000,
           hookTimeout: 900_000,
