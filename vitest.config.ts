@@ -1,10 +1,13 @@
-// `unit` runs first. `simulated` starts whole runs on the simulated engine and the set-up, which each fill one core: two files at a time.
+// `unit` runs first. `simulated` starts whole runs on the simulated engine, and the set-up: neither fills more than one core, so two
+// files at a time.
 // `engine` uses the real engine, which fills them all: one file at a time.
 import { defineConfig } from 'vitest/config';
+import { SetupFirst } from './test/support/setup-first.ts';
 
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    sequence: { sequencer: SetupFirst },
     projects: [
       {
         test: {

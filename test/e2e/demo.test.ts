@@ -25,6 +25,12 @@ let scrapes: Scrape[];
 let manifest: Manifest;
 let scores: ScoreFiles;
 
+/** Without the second kind of mean that stands beside a group's own: lm_eval knows one. */
+function listRowsOfLmEval(): Manifest['scores']['rows'] {
+  const keyOf = ({ task, metric, filter }: Manifest['scores']['rows'][number]) => [task, metric, filter].join(' ');
+  return manifest.scores.rows.filter((row, place, rows) => rows.findIndex((other) => keyOf(other) === keyOf(row)) === place);
+}
+
 beforeAll(async () => {
   if (!isReady) return;
   const model = `pretrained=${demoModel},dtype=bfloat16,max_model_len=4096`;
@@ -62,8 +68,8 @@ describe('the manifest', () => {
     for (const task of TASKS) expect(stdout).toContain(task);
     const shown = [...stdout.matchAll(/\|(0\.\d{4})\|±/g)].map(([, value]) => Number(value));
     // Four digits: Python rounds halves to even, so the last one may differ from ours.
-    for (const { value } of manifest.scores.rows) expect(Math.min(...shown.map((other) => Math.abs(other - Number(value))))).toBeLessThanOrEqual(5.0001e-5);
-    expect(shown.length).toBeGreaterThanOrEqual(manifest.scores.rows.length);
+    for (const { value } of listRowsOfLmEval()) expect(Math.min(...shown.map((other) => Math.abs(other - Number(value))))).toBeLessThanOrEqual(5.0001e-5);
+    expect(shown.length).toBeGreaterThanOrEqual(listRowsOfLmEval().length);
     console.log(stdout);
   });
 
@@ -119,7 +125,7 @@ describe('the scores', () => {
   test('follow from the samples, by an independent script', () => {
     const { status, stdout, stderr } = spawnSync(python, [join(cloneDir, 'test/support/recompute.py'), buildRunPaths(dir).scoresDir], { encoding: 'utf8' });
     expect({ status, stdout, stderr }).toMatchObject({ status: 0, stderr: '' });
-    expect(stdout.split('\n').filter((line) => line.startsWith('agrees ')).length).toBe(manifest.scores.rows.length);
+    expect(stdout.split('\n').filter((line) => line.startsWith('agrees ')).length).toBe(listRowsOfLmEval().length);
   });
 
   test('stand on one sample a document and filter', () => {

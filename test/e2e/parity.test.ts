@@ -1,8 +1,9 @@
-// Parity with lm_eval's own vLLM backend on real tasks, float32. In CI 20 questions a subject and 10 of GSM8K, nine minutes on two
-// cores; elsewhere fewer. bench/parity runs all of them.
+// Parity with lm_eval's own vLLM backend on real tasks, float32. In CI 20 questions a subject and 10 of GSM8K, some six minutes;
+// elsewhere fewer. bench/parity runs all of them.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readNodeFacts } from '@assay/pipeline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Parity, runBothSides } from '../../bench/parity/both-sides.ts';
 import { demoModel } from '../support/assay-world.ts';
@@ -29,7 +30,8 @@ beforeAll(async () => {
   const includePath = join(data, 'tasks');
   const tasks = readdirSync(includePath).map((name) => name.replace(/\.yaml$/, '')).filter((name) => /^(m|c)_|^g_gsm8k$/.test(name));
   const samples = Object.fromEntries(tasks.map((task) => [task, Array.from({ length: task.startsWith('g_') ? TEXTS : QUESTIONS }, (_, place) => place)]));
-  const sides = await runBothSides({ tasks, includePath, samples, folder });
+  const { cpus: [first, second] } = await readNodeFacts(process.env);
+  const sides = await runBothSides({ tasks, includePath, samples, folder, ...(first === undefined || second === undefined ? {} : { cores: [first, second] }) });
   parity = sides.parity;
   console.log(`${sides.report}\nassay ${sides.assaySeconds.toFixed(0)} s, lm_eval ${sides.peerSeconds.toFixed(0)} s`);
 });

@@ -53,15 +53,12 @@ test('killed with -9 while npm, then while pip works, it leaves no process, and 
   expect(second.durationMs).toBeLessThan(first.durationMs / 20);
 });
 
-test('the demo runs on what was set up, and without a request left it is a new run each time', async () => {
-  for (const _ of [1, 2]) {
-    const { exitCode, output } = await sandbox.run(['npm', 'run', '--silent', 'demo', '--', '--limit', '2'], OFFLINE);
-    expect(exitCode, output).toBe(0);
-    expect(output).toContain('Assay is set up in');
-    expect(output).toMatch(/^probe +fits: peak memory .* measured, .* predicted/m);
-    expect(output).toMatch(/^\|assay_facts .*100 %/m);
-  }
-  expect(readdirSync(path.join(sandbox.clone, 'runs'))).toHaveLength(2);
+test('the demo command runs on what was set up, without network', async () => {
+  const { exitCode, output } = await sandbox.run(['npm', 'run', '--silent', 'demo', '--', '--limit', '2'], OFFLINE);
+  expect(exitCode, output).toBe(0);
+  expect(output).toContain('Assay is set up in');
+  expect(output).toMatch(/^probe +fits: peak memory .* measured, .* predicted/m);
+  expect(output).toMatch(/^\|assay_facts .*100 %/m);
 });
 
 test('the command works from any directory, through symbolic links and through npx', async () => {

@@ -11,7 +11,7 @@ function describeFate(rows: readonly MetricRow[]): string {
   return rows.some(({ value }) => value !== null) ? 'its score is over the documents that do' : 'it has no score';
 }
 
-/** Only where the two differ in kind: a perplexity has no value that stands for a wrong answer. */
+/** The second number only where there is one: a perplexity has no value that stands for a wrong answer. */
 export function describePartialScores(rows: readonly MetricRow[]): string[] {
   return rows.flatMap(({ task, metric, filter, partial }) => {
     if (!partial || typeof partial.answeredOnly !== 'number') return [];

@@ -10,12 +10,15 @@ RANKED_ROWS = 64
 
 
 def correct_cpu_rank(runner: Any) -> list[str]:
-    """Returns the names of what was corrected."""
-    if not hasattr(runner, "_bookkeeping_sync"):
-        return []
-    keep_discarded_rows_unseeded(runner)
-    sampler.batched_count_greater_than = count_not_below
-    return ["cpu_seeded_chunked_prefill", "cpu_token_ranks"]
+    """Returns the names of what was corrected. A runner of another kind may lack what one of them is about."""
+    corrected = []
+    if hasattr(runner, "_bookkeeping_sync"):
+        keep_discarded_rows_unseeded(runner)
+        corrected.append("cpu_seeded_chunked_prefill")
+    if hasattr(sampler, "batched_count_greater_than"):
+        sampler.batched_count_greater_than = count_not_below
+        corrected.append("cpu_token_ranks")
+    return corrected
 
 
 def keep_discarded_rows_unseeded(runner: Any) -> None:
