@@ -17,6 +17,8 @@ export interface Setting {
 
 const REQUESTS = 256;
 const NEW_TOKENS = 128;
+/** Loose enough for every setting; the planner takes limits for processes on cores, and refuses them beside a GPU. */
+const CPU_LIMITS = { memory: 64 * GIB, kind: 'address_space' } as const;
 
 export const SETTINGS: readonly Setting[] = [
   { name: 'bf16, short prompts scored', dtype: 'bfloat16', maxNumSeqs: 64, maxNumBatchedTokens: 2048, scoredTokens: 600, generatedTokens: 0 },
@@ -45,7 +47,7 @@ export function planSetting(setting: Setting, { facts, node }: { facts: ModelFac
     { kind: 2, context: generatedTokens - NEW_TOKENS, continuation: 0, budget: NEW_TOKENS, count: generatedTokens > 0 ? REQUESTS : 0 },
   ]);
   const plan = choosePlan({
-    plan: { data: 1 }, determinism: 'fast', limits: { memory: 64 * GIB, kind: 'address_space' }, facts, index, maxModelLen: 8192,
+    plan: { data: 1 }, determinism: 'fast', limits: node.gpus.length > 0 ? {} : CPU_LIMITS, facts, index, maxModelLen: 8192,
     node: { ...node, cpus: node.cpus.slice(0, 1), gpus: node.gpus.slice(0, 1) },
     modelArgs: {
       dtype, max_num_seqs: maxNumSeqs, max_num_batched_tokens: maxNumBatchedTokens, enforce_eager: true, ...(kvCacheGib ? { kv_cache_memory_bytes: kvCacheGib * GIB } : {}),

@@ -1,38 +1,26 @@
 // One model under every layout this machine can run, on the real engine: the same scores as one worker, and evidence in the
 // manifest that the replicas and ranks existed.
+import { existsSync } from 'node:fs';
+import { readNodeFacts } from '@assay/pipeline';
+import { buildRunPaths } from '@assay/store';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Rank } from '@assay/protocol';
+import { compareRuns, readSampleMetrics } from '../../bench/compare-runs.ts';
+import { LAYOUTS, prepareLayout, runLayout, SUM_TOLERANCE } from '../../bench/parallel/layouts.ts';
 import { AssayWorld, demoModel } from '../support/assay-world.ts';
-import { cloneDir, hasProgram, requireOrSkip } from '../support/requirements.ts';
-import { readRecord, requireManifest } from '../support/run-record.ts';
-import { readScores } from '../support/score-files.ts';
+import { hasProgram, requireOrSkip } from '../support/requirements.ts';
+import { listEvents, requireManifest } from '../support/run-record.ts';
 
 const isPresent = requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes it');
 
-const SUM_TOLERANCE = 1e-3;
 /** SmolLM2-135M. */
 const [LAYERS, HEADS] = [30, 9];
 
 const world = new AssayWorld();
 let alone: string;
 
-beforeAll(async () => { if (isPresent) alone = await evaluate('alone', {}); });
+beforeAll(async () => { if (isPresent) alone = await runLayout(world, 'alone', {}); });
 afterAll(() => world.remove());
-
-async function evaluate(name: string, plan: Record<string, number>): Promise<string> {
-  const dir = world.path(name);
-  const { exitCode, stderr } = await world.run(prepare(name, plan));
-  expect(exitCode, stderr).toBe(0);
-  return dir;
-}
-
-function prepare(name: string, plan: Record<string, number>): string[] {
-  const config = world.writeConfig(`${name}.yaml`, {
-    model: 'vllm', model_args: { pretrained: demoModel, dtype: 'float32', max_model_len: 512, max_num_seqs: 8, max_num_batched_tokens: 512 },
-    tasks: ['assay_facts', 'assay_short'], include_path: `${cloneDir}/tasks`, limit: 4, plan,
-  });
-  return ['run', '--config', config, '--output_path', world.path(name)];
-}
 
 async function readRanks(dir: string): Promise<Rank[]> {
   const { engine } = await requireManifest(dir);
@@ -40,45 +28,46 @@ async function readRanks(dir: string): Promise<Rank[]> {
 }
 
 async function expectSameScores(dir: string): Promise<void> {
-  expect(metricsOf(dir)).toEqual(metricsOf(alone));
-  const [own, others] = [(await readRecord(dir)).results, (await readRecord(alone)).results];
-  const deltas = own.map(({ logprob }, row) => Math.abs(Number(logprob ?? 0) - Number(others[row]?.logprob ?? 0)));
-  expect(deltas).toHaveLength(others.length);
-  console.log(`largest difference of a log-likelihood: ${Math.max(...deltas).toExponential(1)}`);
-  expect(Math.max(...deltas)).toBeLessThan(SUM_TOLERANCE);
-}
-
-/** Each sample's metric values, by task. */
-function metricsOf(dir: string) {
-  const { samples } = readScores(dir);
-  return Object.fromEntries(Object.entries(samples).map(([task, lines]) => [task, lines.map((line) => line.metrics.map((name) => line[name]))]));
+  expect(readSampleMetrics(dir)).toEqual(readSampleMetrics(alone));
+  const { maxDelta } = await compareRuns(dir, alone);
+  console.log(`largest difference of a log-likelihood: ${maxDelta.toExponential(1)}`);
+  expect(maxDelta).toBeLessThan(SUM_TOLERANCE);
 }
 
 describe('two replicas', () => {
-  test('give the scores of one, each in a process of its own', async () => {
-    const dir = await evaluate('data-2', { data: 2 });
+  test('give the scores of one, each in a process of its own that did a part of the work', async () => {
+    const dir = await runLayout(world, 'data-2', LAYOUTS.dp2);
     await expectSameScores(dir);
     const { plan, workers } = await requireManifest(dir);
     expect(plan).toMatchObject({ data: 2, tensor: 1, pipeline: 1 });
     expect(new Set(workers.filter(({ role }) => role === 'engine').map(({ pid }) => pid)).size).toBe(2);
+    const busy = (await listEvents(dir)).flatMap((event) => (event.type === 'shard_started' ? [event.worker] : []));
+    expect([...new Set(busy)].toSorted()).toEqual(['engine-0', 'engine-1']);
   });
 });
 
 describe('three tensor ranks on two cores', () => {
   test('give the scores of one worker; each held a third of the heads in a process of its own', async () => {
-    const dir = await evaluate('tensor-3', { tensor: 3 });
+    const dir = await runLayout(world, 'tensor-3', LAYOUTS.tp3);
     await expectSameScores(dir);
     expect((await requireManifest(dir)).plan).toMatchObject({ data: 1, tensor: 3, pipeline: 1 });
     const ranks = await readRanks(dir);
     expect(ranks.map(({ heads, layers }) => ({ heads, layers: layers.length }))).toEqual(Array.from({ length: 3 }, () => ({ heads: [HEADS / 3], layers: LAYERS })));
     expect(new Set(ranks.map(({ pid }) => pid)).size).toBe(3);
+    const { cpus: [first, second, ...more] } = await readNodeFacts(process.env);
+    // With more cores each rank has its own.
+    if (more.length === 0) expect(ranks.map(({ affinity }) => affinity)).toEqual([[first], [second], [second]]);
   });
 
   test('two are refused before any load, naming the heads and what they allow', async () => {
-    const { exitCode, stderr } = await world.run(prepare('tensor-2', { tensor: 2 }));
+    const { exitCode, stderr } = await world.run(prepareLayout(world, 'tensor-2', { tensor: 2 }));
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/tensor=2: attention heads \(9\) cannot be divided by 2\nValid by its 9 heads: tensor=1, 3, 9/);
-    expect(stderr).not.toContain('loading the model');
+    const dir = world.path('tensor-2');
+    expect(existsSync(buildRunPaths(dir).probe)).toBe(false);
+    const events = await listEvents(dir);
+    expect(events.filter(({ type }) => ['plan_chosen', 'probe_finished', 'shard_started'].includes(type))).toEqual([]);
+    expect(events.flatMap((event) => (event.type === 'state_changed' ? [event.to] : []))).not.toContain('probing');
   });
 });
 
@@ -86,7 +75,7 @@ describe('two pipeline stages', () => {
   const hasCompiler = requireOrSkip('a C++ compiler', hasProgram('g++') || hasProgram('clang++'), 'pipeline stages on CPU are compiled');
 
   test.runIf(hasCompiler)('give the scores of one worker; each held half of the layers in a process of its own', async () => {
-    const dir = await evaluate('pipeline-2', { pipeline: 2 });
+    const dir = await runLayout(world, 'pipeline-2', LAYOUTS.pp2);
     await expectSameScores(dir);
     expect((await requireManifest(dir)).plan).toMatchObject({ data: 1, tensor: 1, pipeline: 2 });
     const ranks = await readRanks(dir);

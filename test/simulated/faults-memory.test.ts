@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { buildRunPaths } from '@assay/store';
 import { demoModel } from '../support/assay-world.ts';
 import { requireOrSkip } from '../support/requirements.ts';
-import { readRecord, requireManifest, waitForEvent, waitForNextShard } from '../support/run-record.ts';
+import { listEvents, readRecord, requireManifest, waitForEvent, waitForNextShard } from '../support/run-record.ts';
 import { prepareSimulated } from '../support/simulated-run.ts';
 import { testInWorld } from '../support/test-in-world.ts';
 
@@ -98,4 +98,30 @@ testInWorld('out of memory in mid-run takes a rung, and a start that is killed a
   expect(ledger.countByOutcome()).toMatchObject({ rejected: 0, engine_error: 0 });
   expect({ final: ledger.finalCount, duplicates: ledger.duplicates }).toEqual({ final: ledger.index.count, duplicates: 0 });
   expect(results.failedAttempts).toBeGreaterThan(0);
+});
+
+testInWorld('a request that alone cannot fit is rejected with its length and the memory it wanted, and every other one is answered', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, { faults: [{ at: 'row', row: 17, do: 'oom', bytes: 800_000_000 }], settings: { probe: false } });
+  const run = await world.run(command);
+  // Sealed, and the one that has no answer is said.
+  expect(run, run.stderr).toMatchObject({ exitCode: 1 });
+  const { rungs } = await requireManifest(dir);
+  expect(rungs.length).toBeGreaterThan(1);
+  const { index, ledger, results } = await readRecord(dir);
+  expect(ledger.countByOutcome()).toMatchObject({ rejected: 1, engine_error: 0, timed_out: 0 });
+  expect(ledger.finalCount).toBe(index.count);
+  const { contextTokens, continuationTokens } = index.columns;
+  const length = (contextTokens[17] ?? NaN) + (continuationTokens[17] ?? NaN);
+  expect(results.filter(({ outcome }) => outcome === 'rejected')).toMatchObject([
+    { row: 17, message: expect.stringMatching(new RegExp(`^oom: .*\\(prompt of ${length} tokens, wanted 800000000 bytes\\)$`)) },
+  ]);
+});
+
+testInWorld('strict, which takes no smaller plan in mid-run, ends at the first lack of memory', async (world, { expect }) => {
+  const { dir, command } = prepareSimulated(world, { faults: [{ at: 'row', row: 17, do: 'oom', bytes: 800_000_000 }], settings: { probe: false, determinism: 'strict' } });
+  const run = await world.run([...command, '--json']);
+  expect(run.exitCode, run.stderr).toBe(4);
+  expect(JSON.parse(run.stdout)).toMatchObject({ error: { code: 'PROBE_OOM' } });
+  expect(lastLines(run.stderr, 2)[1]).toMatch(/max_num_batched_tokens=\d+,max_num_seqs=\d+ in model_args/);
+  expect((await listEvents(dir)).filter(({ type }) => type === 'attempt_failed')).toHaveLength(1);
 });

@@ -41,13 +41,15 @@ RULES = _rules([
     ("heads", [
         r"Total number of attention heads \(\d+\) must be divisible by tensor parallel size",
         r"input size is not aligned with the quantized weight shape", r"AssertionError: \d+ is not divisible by \d+",
+        r"Consider reducing `?tensor_parallel_size",
     ]),
-    ("dtype", [r"Bfloat16 is only supported on GPUs with compute capability", r"float16 .*is not supported"]),
     ("quant", [
         r"(Unknown|Invalid) quantization method", r"Quantization method specified in the model config",
         r"is not supported for the current GPU\. Minimum capability", r"quantization is currently not supported in",
         r"is not supported for quantization method", r"has no attribute 'cpu_gemm_wna16'", r"weight quantization block_[nk]",
     ]),
+    # After quant: "bfloat16 is not supported for quantization method".
+    ("dtype", [r"Bfloat16 is only supported on GPUs with compute capability", r"float16 .*is not supported"]),
     ("arch", [
         r"Model architectures .* (are not supported|failed to be inspected)", r"failed to be inspected", r"was supported in vLLM until v",
         r"is not supported in-tree anymore", r"is not compatible with vLLM", r"does not recognize this architecture",
@@ -76,6 +78,8 @@ RULES = _rules([
     ("usage", [
         r"User-specified max_model_len", r"EngineArgs.* got an unexpected keyword argument", r"Invalid repository ID or local directory",
         r"ValidationError: .* for \w*Config", r"is not a local folder and is not a valid model identifier", r"No such file or directory",
+        r"World size \(\d+\) is larger than the number of available GPUs", r"Pipeline parallelism is not supported for this model",
+        r"(partitions|VLLM_PP_LAYER_PARTITION).* does not match (pp_size|num_hidden_layers)", r"Offline data parallel mode is not supported",
     ]),
     ("engine", [
         r"EngineDeadError", r"EngineGenerateError", r"Worker proc .* died unexpectedly", r"WorkerProc initialization failed",

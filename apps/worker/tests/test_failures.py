@@ -1,5 +1,7 @@
 """What engines print and raise, as quoted in their sources and issues, and what we call it."""
 
+from pathlib import Path
+
 import pytest
 
 from assay_worker.failures import RULES, classify_exception, classify_text, find_memory_term
@@ -37,13 +39,67 @@ SAID = [
     ("port", "RuntimeError: Could not find open port after 1000 attempts starting from port 20000"),
     ("usage", "TypeError: EngineArgs.__init__() got an unexpected keyword argument 'max_modle_len'"),
     ("usage", "ValueError: User-specified max_model_len (99999) is greater than the derived max_model_len (8192)"),
+    ("oom", "RuntimeError: [enforce fail at alloc_cpu.cpp:83] DefaultCPUAllocator: not enough memory: you tried to allocate 4831838208 bytes"),
+    ("oom", "MemoryError: Unable to allocate 2.00 GiB"),
+    ("oom", "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 63.98 GiB"),
+    ("dtype", "RuntimeError: torch.float16 on this CPU is not supported, use bfloat16 or float32"),
+    ("heads", "ValueError: The input size is not aligned with the quantized weight shape. This can be caused by too large tensor parallel size."),
+    ("heads", "AssertionError: 49152 is not divisible by 5"),
+    ("quant", "AttributeError: '_OpNamespace' '_C' object has no attribute 'cpu_gemm_wna16'"),
+    ("quant", "ValueError: Weight input_size_per_partition = 5504 is not divisible by weight quantization block_k = 128."),
+    ("tokenizer", "OSError: Can't load tokenizer for './model'. Make sure the folder holds all relevant files"),
+    ("tokenizer", "ValueError: Couldn't instantiate the backend tokenizer from one of: (1) a `tokenizers` library serialization file"),
+    ("driver", "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."),
+    ("driver", "RuntimeError: CUDA driver version is insufficient for CUDA runtime version"),
+    ("driver", "torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device"),
+    ("request", "ValueError: Token id 60000 is out of vocabulary"),
+    ("usage", "OSError: Invalid repository ID or local directory specified: './modle'."),
+    ("usage", "ValidationError: 1 validation error for CacheConfig"),
+    ("usage", "OSError: ./modle is not a local folder and is not a valid model identifier listed on the hub"),
+    ("usage", "FileNotFoundError: [Errno 2] No such file or directory: 'template.jinja'"),
     ("unknown", "ZeroDivisionError: division by zero"),
 ]  # fmt: skip
+
+# What whole processes left on stderr, by class; the first line of each names its source.
+RECORDED = sorted((Path(__file__).parent / "fixtures/stderr").glob("*.log"))
+# Classes that another plan may help; where none does, no rung is tried.
+HELPFUL_RUNGS = {"oom": "term", "startup_mem": "start_share", "kv_zero": "cache_room", "kv_small": "cache_room"}
+
+
+def read_recorded(log: Path) -> tuple[str, str]:
+    """The class and what was printed, without the line that names the source."""
+    source, printed = log.read_text("utf-8").split("\n", 1)
+    assert source.startswith("# Source: ")
+    return log.stem.split("-")[0], printed
+
+
+def read_class_table() -> dict[str, list[str]]:
+    """rung, restart, retry and remedy of every class, from docs/protocol.md, which a test holds against the TypeScript table."""
+    lines = [line for line in Path("docs/protocol.md").read_text("utf-8").split("\n") if line.startswith("| `")]
+    rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0]: row[1:] for row in rows if row[0] in FAILURE_CLASSES and len(row) == 5}
 
 
 @pytest.mark.parametrize(("failure_class", "text"), SAID)
 def test_classifies(failure_class: str, text: str) -> None:
     assert classify_text([text, ""], "summary").class_ == failure_class
+
+
+@pytest.mark.parametrize("log", RECORDED, ids=lambda log: log.stem)
+def test_classifies_what_a_process_printed_with_its_remedy_and_whether_a_rung_helps(log: Path) -> None:
+    failure_class, printed = read_recorded(log)
+    assert classify_text([printed, ""], "summary").class_ == failure_class
+    # In multi-process mode the exception says only that the engine core died; what it printed is the tail.
+    died = RuntimeError("Engine core initialization failed. See root cause above. Failed core proc(s): {}")
+    assert classify_exception(died, printed).class_ == failure_class
+    rung, _, _, remedy = read_class_table()[failure_class]
+    assert rung == HELPFUL_RUNGS.get(failure_class, "no")
+    assert len(remedy.split()) > 2
+
+
+def test_every_pattern_is_found_in_something_said() -> None:
+    said = [text for _, text in SAID] + [read_recorded(log)[1] for log in RECORDED]
+    assert [rule.pattern.pattern for rule in RULES if not any(rule.pattern.search(text) for text in said)] == []
 
 
 def test_only_names_classes_of_the_closed_list() -> None:

@@ -2,7 +2,6 @@
 export { formatBytes, GIB, KIB, MIB, parseBytes } from './bytes.ts';
 export { type ConfigKey, describeFormAt, listConfigKeys } from './config-forms.ts';
 export { type Determinism, effectiveDeterminism, type PlanRequest, type RunConfig, runConfigSchema } from './config.ts';
-export { listGroupFolders, parseGroupPaths } from './control-groups.ts';
 export { describeDamage } from './damage.ts';
 export { AssayError, type ErrorCode, ERRORS, EXIT_CODES } from './errors.ts';
 export { type AttemptKey, buildShardId, formatAttempt, parseAttempt, type ShardId } from './ids.ts';

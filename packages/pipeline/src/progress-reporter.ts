@@ -1,8 +1,9 @@
 // Follows the results of the request phase: tells the observer and the metrics once a second, and keeps the phase's two ends.
 import { isFinal, OUTCOME_NAMES, REQUEST_KINDS, SHARD_STATES, type ShardState } from '@assay/domain';
-import { type EngineCounters, HeartbeatSums, type Plan, type RemainingEstimate, RunProgressModel, weighWork } from '@assay/planner';
+import { type EngineCounters, GENERATE, HeartbeatSums, type Plan, type RemainingEstimate, RunProgressModel, weighWork } from '@assay/planner';
 import type { RequestIndex, Result } from '@assay/protocol';
 import type { ResultLedger } from '@assay/store';
+import type { WorkerHandle } from '@assay/workers';
 import type { EnginePool } from './agent/engine-pool.ts';
 import type { ShardLedger } from './agent/shard-ledger.ts';
 import type { AnswerHistory } from './experience/answer-history.ts';
@@ -10,7 +11,6 @@ import type { RunContext } from './run-context.ts';
 
 const REPORT_MS = 1_000;
 const LEAST_LEARNED_MS = 5_000;
-const GENERATE = REQUEST_KINDS.indexOf('generate_until');
 
 interface ProgressParts {
   index: RequestIndex;
@@ -32,6 +32,10 @@ export class ProgressReporter {
   readonly #sums = new HeartbeatSums();
   /** What the engines had counted before the first request: the probe's steps. */
   #counted: EngineCounters = this.#sums.counters();
+  /** By row: 1 where a final result was noted, or was there before this start. */
+  readonly #isNoted: Uint8Array;
+  /** The engines that the phase began with, and what each has loaded. */
+  #begunWith: { handle: WorkerHandle; plan: Plan | undefined }[] = [];
   #hasReported = false;
   #startedAtMs = 0;
   #firstStepAt: number | undefined;
@@ -43,6 +47,7 @@ export class ProgressReporter {
     this.#parts = parts;
     const { index, results, order, plan, answers } = parts;
     const finalRows = Array.from({ length: index.count }, (_, row) => row).filter((row) => results.isFinal(row));
+    this.#isNoted = Uint8Array.from({ length: index.count }, (_, row) => Number(results.isFinal(row)));
     this.#model = new RunProgressModel(index, {
       finalRows, order, expectedNewTokens: answers.p90Tokens, maxNumBatchedTokens: plan.maxNumBatchedTokens,
       priorRates: weighWork(plan.facts, plan.device), knownRates: context.experience.recallRates(plan),
@@ -55,6 +60,7 @@ export class ProgressReporter {
 
   start(): void {
     this.#startedAtMs = Date.now();
+    this.#begunWith = this.#parts.pool.replicas.map(({ handle, plan }) => ({ handle, plan }));
     this.#noteBeats();
     this.#counted = this.#sums.counters();
     this.#timer = setInterval(() => this.#report(), REPORT_MS);
@@ -65,9 +71,12 @@ export class ProgressReporter {
     this.#lastResultAtMs = atMs;
     const { index: { columns: { kind } }, answers } = this.#parts;
     for (const { row, task, outcome, newTokens, cachedTokens } of stored) {
-      if (this.#parts.results.isFinal(row)) this.#model.finish(row, { newTokens, cachedTokens });
-      if (kind[row] === GENERATE && newTokens !== undefined && isFinal(outcome)) answers.note(task, newTokens);
       this.#context.metrics.add('assay_results_total', 1, { outcome });
+      // A second final result of a row, after a repeated attempt, is no more work and no further answer.
+      if (!isFinal(outcome) || this.#isNoted[row]) continue;
+      this.#isNoted[row] = 1;
+      this.#model.finish(row, { newTokens, cachedTokens });
+      if (kind[row] === GENERATE && newTokens !== undefined) answers.note(task, newTokens);
     }
   }
 
@@ -112,18 +121,25 @@ export class ProgressReporter {
     this.#setMetrics(remaining, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
   }
 
-  /** For the next run's forecast; a phase of a few steps says little. */
+  /** For the next run's forecast; a phase of a few steps says little, and one with a load in its midst something false. */
   #noteLessons(): void {
     const { plan, pool, results, answers } = this.#parts;
     const { experience } = this.#context;
     experience.noteAnswers(answers, (task) => results.rowsOfTask(task).length);
     const rates = this.#model.rates();
     const phaseMs = this.#lastResultAtMs - this.#startedAtMs;
-    if (rates === undefined || phaseMs < LEAST_LEARNED_MS) return;
+    if (rates === undefined || phaseMs < LEAST_LEARNED_MS || this.#wasReplaced()) return;
     experience.noteSpeed(plan, {
       done: this.#model.done(), rates, phaseSeconds: phaseMs / 1000,
       startSeconds: findLongest(pool.replicas.map(({ handle }) => handle.startSeconds)), loadSeconds: findLongest(pool.replicas.map(({ loaded }) => loaded?.seconds)),
     });
+  }
+
+  /** True where an engine was started again since, or has another plan: its loading would count as work, and the plan is not the one asked about. */
+  #wasReplaced(): boolean {
+    const { replicas } = this.#parts.pool;
+    return replicas.length !== this.#begunWith.length
+      || replicas.some(({ handle, plan, isDown }, number) => isDown || handle !== this.#begunWith[number]?.handle || plan !== this.#begunWith[number]?.plan);
   }
 
   #noteBeats(): void {

@@ -6,7 +6,6 @@ import { AssayError, canMove, toAssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
-import { recordReplicas } from './manifest/engine-record.ts';
 import type { RunSummary } from './observer.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import { enterState, type RunContext, timeStage, warn } from './run-context.ts';
@@ -15,11 +14,13 @@ import { type RunProcesses, startProcesses } from './run-processes.ts';
 import { summarizeRun, summarizeSealed } from './run-summary.ts';
 import { describeScores } from './scores-record.ts';
 import { createDispatcher } from './stages/dispatch.ts';
-import { orderOpenRequests, type PlannedRun, planRun } from './stages/plan.ts';
+import { recordEngine, recordReplicas } from './stages/engine-record.ts';
+import { orderOpenRequests } from './stages/order-requests.ts';
+import { type PlannedRun, planRun } from './stages/plan.ts';
 import { probePlan } from './stages/probe.ts';
 import { renderRequests } from './stages/render.ts';
 import { Scorer } from './stages/score.ts';
-import { recordEngine, sealRun } from './stages/seal.ts';
+import { sealRun } from './stages/seal.ts';
 import { readStoredRun, type StoredRun } from './stored-run.ts';
 
 /**

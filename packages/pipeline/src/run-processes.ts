@@ -1,13 +1,14 @@
-// The processes of one run: Redis, the harness worker, the engine workers. Started as early as they can be, stopped together.
+// The processes of one run: Redis, the harness worker, the engine workers. Started as early as they can be, stopped together: also
+// when one of them cannot be started.
 import { AssayError } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import type { ShardQueue } from '@assay/queue';
 import { EnginePool } from './agent/engine-pool.ts';
-import type { HarnessWorker } from './harness-worker.ts';
 import type { Prepared } from './prepare-run.ts';
 import { EnginePorts } from './processes/engine-ports.ts';
 import { engineArguments, layOutEarly, loadEngine, spawnEngine } from './processes/engine-replicas.ts';
 import { startHarness } from './processes/harness-process.ts';
+import type { HarnessWorker } from './processes/harness-worker.ts';
 import { openMemoryLimit } from './processes/memory-limit.ts';
 import { startQueue } from './processes/queue-server.ts';
 import { type RunContext, showWarning } from './run-context.ts';
@@ -33,9 +34,9 @@ export interface RunProcesses {
 export async function startProcesses(prepared: Prepared): Promise<RunProcesses> {
   const { context, environment } = prepared;
   const wired: { dispatcher?: Dispatcher } = {};
-  const limit = openMemoryLimit(context);
   let layout = layOutEarly(prepared);
   const ports = new EnginePorts(context.home, prepared.env);
+  const limit = openMemoryLimit(context);
   const spawn = (number: number) => spawnEngine(prepared, { number, layout, limit, onResults: (message) => wired.dispatcher?.handleResults(message) });
   const pool = new EnginePool({
     spawn,
@@ -45,17 +46,23 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
       showWarning(context, `${handle.name} ${why} and is started again`);
     },
   });
-  const harness = startHarness(prepared);
-  pool.start(layout?.data ?? 0);
-  const { redis, queue } = await startQueue(prepared, { embeddedServer: environment.redisServer, onRecovered: () => wired.dispatcher?.requeue() })
-    .catch(async (thrown: unknown) => {
-      await Promise.all([harness.handle.stop({ graceMs: 0 }), pool.stop(0)]);
-      ports.release();
-      limit.close();
-      throw thrown;
-    });
+  let harness: HarnessWorker | undefined;
+  const stopWorkers = async (graceMs: number) => {
+    await Promise.all([harness?.handle.stop({ graceMs }), pool.stop(graceMs)]);
+    ports.release();
+    limit.close();
+  };
+  const startAll = async () => {
+    harness = startHarness(prepared);
+    pool.start(layout?.data ?? 0);
+    return { harness, ...await startQueue(prepared, { embeddedServer: environment.redisServer, onRecovered: () => wired.dispatcher?.requeue() }) };
+  };
+  const { redis, queue, ...workers } = await startAll().catch(async (thrown: unknown) => {
+    await stopWorkers(0);
+    throw thrown;
+  });
   return {
-    harness, pool, queue,
+    ...workers, pool, queue,
     untilEnd: (work) => raceEnd(context, work),
     layOut: async (plan, { afresh }) => {
       layout = plan;
@@ -67,10 +74,7 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
     askedArguments: (plan) => engineArguments(prepared, plan),
     releaseEngines: () => pool.stop(STOP_GRACE_MS),
     stop: async () => {
-      const graceMs = context.stop.aborted ? 0 : STOP_GRACE_MS;
-      await Promise.all([harness.handle.stop({ graceMs }), pool.stop(graceMs)]);
-      ports.release();
-      limit.close();
+      await stopWorkers(context.stop.aborted ? 0 : STOP_GRACE_MS);
       await queue.clear().catch(() => undefined);
       await queue.close();
       await redis.close();

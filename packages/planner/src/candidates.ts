@@ -1,12 +1,13 @@
 // Every layout of a model over the devices, worked out and ranked, with one sentence why each but the best lost. Invariant: a layout
 // is compared by its speed at full load, never by how few requests a run has, since the layout decides the bits of the results.
 import { AssayError } from '@assay/domain';
-import { CPU_CORE, recognizeDevice } from './device-kinds.ts';
+import { deviceKindOf } from './device-kinds.ts';
 import { requireDivisible } from './divisibility.ts';
 import { explainLoss } from './explain-loss.ts';
 import type { MemoryEstimate } from './memory.ts';
+import { countCores } from './node-facts.ts';
 import { layOutCores, type Layout } from './plan-devices.ts';
-import { fitLayout, placeLayout, type PlanBasis, smallestGpu } from './plan-draft.ts';
+import { fitLayout, placeLayout, type PlanBasis } from './plan-draft.ts';
 import type { Fit } from './plan-memory.ts';
 import type { Plan } from './plan.ts';
 import { estimateTime, type TimeEstimate } from './roofline.ts';
@@ -76,7 +77,7 @@ function listSizes(most: number, wished: number | undefined): number[] {
 /** On cores the first is the one that is taken wherever it fits; the others are what may be asked for instead. */
 function listOnCores({ input: { node, determinism }, facts, wishes }: PlanBasis): Layout[] {
   const usual = layOutCores({ node, facts, wishes, determinism });
-  const cores = Math.max(1, node.cpus.length);
+  const cores = countCores(node);
   const others = [
     ...[1, 2, 4, cores].filter((data) => data <= cores).map((data) => ({ data, tensor: 1, pipeline: 1 })),
     ...listSizes(cores, undefined).slice(1).map((tensor) => ({ data: 1, tensor, pipeline: 1 })),
@@ -106,8 +107,7 @@ function tryLayout(basis: PlanBasis, layout: Layout): Candidate {
 
 /** As earlier runs have shown answers and speeds, but for the time that layouts are compared by. */
 function predictTime({ facts, expectedWorkload, input: { node, correctionsOf } }: PlanBasis, plan: Plan): TimeEstimate {
-  const gpu = smallestGpu(node);
-  const kind = gpu ? recognizeDevice(gpu) : CPU_CORE;
+  const kind = deviceKindOf(node);
   const { fullLoadSeconds } = estimateTime({ facts, plan, kind });
   return { ...estimateTime({ facts, plan: { ...plan, workload: expectedWorkload }, kind, corrections: correctionsOf?.(plan) }), fullLoadSeconds };
 }

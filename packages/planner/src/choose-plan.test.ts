@@ -138,3 +138,16 @@ test('the engine gets lm_eval\'s defaults, the plan, and the user\'s other argum
   expect(engineArgsOf(choose(), {}, { model: 'm', trustRemoteCode: true })).toMatchObject({ seed: 1234, trust_remote_code: true });
   expect(() => engineArgsOf(choose(), { lora_local_path: '/x' }, { model: 'm', trustRemoteCode: false })).toThrow(/lora_local_path is not supported/);
 });
+
+test.each([8e9, 35e9])('O05: 218.81 MiB to spare are no room for the 302.5 MiB of a chunk\'s logits, so the chunk shrinks (%d parameters)', (parameters) => {
+  const MIB = 2 ** 20;
+  const facts = factsOf({ ...LLAMA_8B_CONFIG, vocab_size: 154_880 }, parameters);
+  const plan = (memoryBytes: number, asked = {}) => choose({
+    facts, index: buildIndex([{ kind: 'loglikelihood', context: 1024 }]), maxModelLen: 2048, node: gpus(1, memoryBytes),
+    modelArgs: { kv_cache_memory_bytes: 2 * GIB, max_num_seqs: 16, gpu_memory_utilization: 1, ...asked },
+  });
+  const { memory } = plan(200 * GIB, { max_num_batched_tokens: 1024 });
+  const tight = plan(memory.totalBytes - memory.terms.promptLogprobs + Math.floor(218.81 * MIB));
+  expect(tight.maxNumBatchedTokens).toBe(512);
+  expect(tight.why.join()).toContain('max_num_batched_tokens=512: 1024 would take about');
+});

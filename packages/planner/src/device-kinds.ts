@@ -91,6 +91,17 @@ export function recognizeDevice({ name, memoryBytes, isMig = false }: Pick<GpuFa
   return { ...kind, memoryBytes, bytesPerSecond: kind.bytesPerSecond * share, flops };
 }
 
+/** The one that limits ranks of equal size. */
+export function smallestGpu({ gpus }: Pick<NodeFacts, 'gpus'>): GpuFacts | undefined {
+  return gpus.reduce<GpuFacts | undefined>((least, gpu) => (least && least.memoryBytes <= gpu.memoryBytes ? least : gpu), undefined);
+}
+
+/** What a rank on this node runs on. */
+export function deviceKindOf(node: Pick<NodeFacts, 'gpus'>): DeviceKind {
+  const gpu = smallestGpu(node);
+  return gpu ? recognizeDevice(gpu) : CPU_CORE;
+}
+
 /** "8 × H100-80GB", or the cores. */
 export function describeDevices({ gpus, cpus }: Pick<NodeFacts, 'gpus' | 'cpus'>): string {
   if (gpus.length === 0) return `${cpus.length} ${cpus.length === 1 ? 'core' : 'cores'}`;

@@ -69,3 +69,11 @@ test('two tensor ranks for nine heads are refused with the sizes that work', () 
   expect(() => requireDivisible(smollm2, { tensor: 3, pipeline: 2 })).not.toThrow();
   expect(() => requireDivisible(smollm2, { tensor: 1, pipeline: 31 })).toThrow('the model has 30 layers');
 });
+
+test.each([
+  ['a size of pipeline stages', smollm2, { tensor: 1, pipeline: 31 }, 'Valid by its 30 layers: pipeline=1 to 30.'],
+  ['a group that is cut', parseModelFacts(QWEN_GPTQ_CONFIG, []), { tensor: 7, pipeline: 1 }, 'Valid by its 28 heads: tensor=1, 2, 4, 7, 14, 28; its other dimensions leave 1, 2, 4.'],
+  ['a block that is cut', shape({ heads: 32, kvHeads: 32, intermediate: 768, quantization: { method: 'fp8', blockShape: [128, 128] } }), { tensor: 4, pipeline: 1 }, 'Valid by its 32 heads: tensor=1, 2, 4, 8, 16, 32; its other dimensions leave 1, 2.'],
+] as const)('%s is refused with all that are valid', (_, facts, sizes, remedy) => {
+  expect(() => requireDivisible(facts, sizes)).toThrow(expect.objectContaining({ code: 'PLAN_IMPOSSIBLE', remedy }));
+});

@@ -77,7 +77,7 @@ export function requireDivisible(facts: ShapeFacts, { tensor, pipeline }: { tens
     throw new AssayError('PLAN_IMPOSSIBLE', { problem: `tensor=${tensor}: ${problem}`, instead: describeValidSizes(facts) });
   }
   if (facts.layers > 0 && pipeline > facts.layers) {
-    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `pipeline=${pipeline}: the model has ${facts.layers} layers`, instead: `Choose at most ${facts.layers} stages.` });
+    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `pipeline=${pipeline}: the model has ${facts.layers} layers`, instead: `Valid by its ${facts.layers} layers: pipeline=1 to ${facts.layers}.` });
   }
 }
 

@@ -59,7 +59,7 @@ export function engineArgsOf(plan: Plan, modelArgs: Readonly<Record<string, unkn
     enable_prefix_caching: plan.enablePrefixCaching,
     // The engine refuses to start where less than this share is free; its own default is more than others may leave.
     ...(deviceMemoryBytes === undefined ? {} : { gpu_memory_utilization: Math.floor((1000 * plan.memoryLimitBytes) / deviceMemoryBytes) / 1000 }),
-    kv_cache_memory_bytes: plan.device === 'cpu' ? null : plan.kvCacheBytes,
+    kv_cache_memory_bytes: plan.device === 'cpu' || plan.isCacheLeftToEngine ? null : plan.kvCacheBytes,
     distributed_executor_backend: plan.tensor * plan.pipeline > 1 ? (modelArgs.distributed_executor_backend ?? 'mp') : modelArgs.distributed_executor_backend,
   });
 }

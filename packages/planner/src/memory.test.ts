@@ -62,3 +62,14 @@ test('a learned residual is part of the total, and a worker reports the resident
   expect(learned.peakBytes - raw.peakBytes).toBe(-3 * 7 * MIB);
   expect(raw.peakBytes).toBe(3 * estimateMemory({ ...input, kind: 'resident' }).totalBytes);
 });
+
+test('a rank holds the padded rows of the vocabulary, and each end of a pipeline its own table', () => {
+  const facts = factsOf({ ...LLAMA_8B_CONFIG, vocab_size: 50_257, tie_word_embeddings: true }, 1_000_000_000);
+  const weights = (tensor: number, pipeline: number) => estimateMemory({ facts, plan: { ...cpu, device: 'cuda', tensor, pipeline }, workload: { longestTokens: 1, longestScoredTokens: 0 }, kind: 'device' }).terms.weights;
+  const [stored, padded] = [50_257, 50_304].map((rows) => rows * 4096 * 2) as [number, number];
+  const body = 2e9 - stored;
+  expect(weights(1, 1)).toBe(body + padded);
+  expect(weights(2, 1)).toBe((body + padded) / 2);
+  // The tied table lies on the first stage and on the last.
+  expect(weights(2, 2)).toBe((body / 2 + padded) / 2);
+});

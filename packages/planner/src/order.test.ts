@@ -4,6 +4,7 @@ import { REQUEST_KINDS } from '@assay/domain';
 import { digestOrder, orderRequests } from './order.ts';
 import { buildIndex, type RequestFixture } from './request-index-fixture.ts';
 import { GENERATE, longestLengths } from './request-lengths.ts';
+import { cutShards } from './shards.ts';
 
 const requests = fc.array(fc.record({
   kind: fc.constantFrom(...REQUEST_KINDS),
@@ -83,12 +84,23 @@ test('one long document among a thousand is first of its kind, for scoring and f
   expect(rows[1000]).toBe(999);
 });
 
-test('a result found by its row belongs to its own document in every setting', () => {
+test.each([1, 2, 4, 7])('O07: %i workers find each document\'s own answer, in batches of any size', (workers) => {
   const lengths = [5, 1, 9, 9, 3, 9, 2];
-  const { rows } = order(lengths.map((context) => ({ context })), { kvCacheTokens: 1 });
-  expect(rows).toEqual([2, 3, 5, 0, 4, 6, 1]);
-  const answers = new Map(rows.map((row) => [row, `answer ${row}`]));
-  expect(lengths.map((_, row) => answers.get(row))).toEqual(lengths.map((_, row) => `answer ${row}`));
+  const index = buildIndex(lengths.map((context) => ({ context })));
+  const ordered = orderRequests(index, { kvCacheTokens: 1 });
+  expect([...ordered]).toEqual([2, 3, 5, 0, 4, 6, 1]);
+  // An engine that is shown a prompt, never its row, and that answers the shortest of a batch first.
+  const prompts = lengths.map((length, document) => ({ length, text: `document ${document}` }));
+  for (const size of [1, 2, 4, 7]) {
+    const answers: string[][] = lengths.map(() => []);
+    for (const { begin, end } of cutShards(ordered, index, { workers, determinism: 'fast' })) {
+      for (let at = begin; at < end; at += size) {
+        const batch = [...ordered.subarray(at, Math.min(end, at + size))].map((row) => ({ row, prompt: prompts[row]! }));
+        for (const { row, prompt } of batch.toSorted((a, b) => a.prompt.length - b.prompt.length)) answers[row]!.push(prompt.text);
+      }
+    }
+    expect(answers).toEqual([['document 0'], ['document 1'], ['document 2'], ['document 3'], ['document 4'], ['document 5'], ['document 6']]);
+  }
 });
 
 test('ordering a subset takes exactly that subset', () => {

@@ -1,7 +1,7 @@
 // Which cores or GPUs each replica gets. Sets of GPUs are disjoint; cores are shared only where there are fewer than asked for.
 import { AssayError, type Determinism } from '@assay/domain';
 import { requireDivisible, type ShapeFacts } from './divisibility.ts';
-import type { NodeFacts } from './node-facts.ts';
+import { countCores, type NodeFacts } from './node-facts.ts';
 import type { PlanWishes } from './plan-wishes.ts';
 
 /** Replicas, and the ranks that each of them is cut over. */
@@ -44,10 +44,6 @@ export function placeReplicas(layout: Layout, node: NodeFacts, determinism: Dete
   return node.gpus.length > 0 ? placeOnGpus(layout, node) : placeOnCores(layout, node, determinism);
 }
 
-function countCores({ cpus }: NodeFacts): number {
-  return Math.max(1, cpus.length);
-}
-
 function placeOnCores(layout: Layout, node: NodeFacts, determinism: Determinism): DeviceLayout {
   const { data, tensor, pipeline } = layout;
   const ranks = tensor * pipeline;
@@ -57,7 +53,11 @@ function placeOnCores(layout: Layout, node: NodeFacts, determinism: Determinism)
   const why: string[] = [];
   if (isFixed) why.push(`one thread a worker: the number of threads changes sums, and results must not depend on the number of workers (${determinism})`);
   if (data * ranks > cores) why.push(`${data * ranks} ranks share ${cores} cores`);
+  const isLimited = cores < node.cpus.length;
+  if (isLimited) why.push(`${cores} of ${node.cpus.length} cores: the control group gives no more time than that`);
   const perReplica = threadsPerWorker * ranks;
+  // Other groups share these cores, so which of them are free is the system's business; only ranks must be told.
+  if (isLimited && ranks === 1) return { ...layout, threadsPerWorker, cpuSets: [], deviceSets: [], why };
   const cpuSets = Array.from({ length: data }, (_, replica) =>
     unique(Array.from({ length: perReplica }, (_unused, place) => node.cpus[(replica * perReplica + place) % cores] ?? 0)));
   return { ...layout, threadsPerWorker, cpuSets, deviceSets: [], why };
@@ -67,7 +67,8 @@ function unique(numbers: number[]): number[] {
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
-function placeOnGpus(layout: Layout, { gpus, cpus }: NodeFacts): DeviceLayout {
+function placeOnGpus(layout: Layout, node: NodeFacts): DeviceLayout {
+  const { gpus } = node;
   const { data, tensor, pipeline } = layout;
   const ranks = tensor * pipeline;
   if (data * ranks > gpus.length) {
@@ -77,5 +78,5 @@ function placeOnGpus(layout: Layout, { gpus, cpus }: NodeFacts): DeviceLayout {
     throw new AssayError('PLAN_IMPOSSIBLE', { problem: `${ranks} ranks would lie on slices of GPUs (MIG), which cannot talk to each other`, instead: 'Choose tensor=1 and pipeline=1, one replica a slice.' });
   }
   const deviceSets = Array.from({ length: data }, (_, replica) => gpus.slice(replica * ranks, (replica + 1) * ranks).map(({ id }) => id));
-  return { ...layout, threadsPerWorker: Math.max(1, Math.floor(cpus.length / (data * ranks))), cpuSets: [], deviceSets, why: [] };
+  return { ...layout, threadsPerWorker: Math.max(1, Math.floor(countCores(node) / (data * ranks))), cpuSets: [], deviceSets, why: [] };
 }

@@ -1,12 +1,14 @@
 // One layout worked out: places, batch limits, cache and memory. What layouts are compared by is made of these.
 import { AssayError, type Determinism, GIB, type PlanRequest } from '@assay/domain';
 import type { RequestIndex } from '@assay/protocol';
+import { smallestGpu } from './device-kinds.ts';
 import { allowedTensorSizes } from './divisibility.ts';
 import { resolveDtype, type RunDtype } from './dtypes.ts';
 import { kvElementBytes, resolveWindow } from './kv-cache.ts';
 import type { MemoryKind } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
-import type { NodeFacts } from './node-facts.ts';
+import { countCores, type NodeFacts } from './node-facts.ts';
+import { warnOfNode } from './node-warnings.ts';
 import { planBatches, sizeOfBatches } from './plan-batch.ts';
 import { type DeviceLayout, type Layout, placeReplicas } from './plan-devices.ts';
 import { type Fit, fitMemory, type PlanDraft } from './plan-memory.ts';
@@ -98,19 +100,24 @@ export function fitLayout(basis: PlanBasis, layout: DeviceLayout): Fit {
     ...(cpuOffloadBytes > 0 ? { cpuOffloadBytes } : {}),
     maxModelLen: window.window,
     kvElementBytes: kvElementBytes(input.modelArgs.kv_cache_dtype, dtype),
-    tensorSizes: allowedTensorSizes(facts, Math.max(1, node.gpus.length || node.cpus.length)),
-    why: [...layout.why, ...basis.why, ...whyBatches, ...(window.warning ? [window.warning] : []), ...describeUnknown(facts)],
+    ...listRungRoom(basis),
+    why: [...layout.why, ...basis.why, ...whyBatches, ...(window.warning ? [window.warning] : []), ...describeUnknown(facts), ...warnOfNode({ node, facts, layout })],
   } satisfies PlanDraft;
   return fitMemory({ draft, facts, wishes, workload, kind, residuals: input.residuals });
 }
 
-export function placeLayout({ input: { node, determinism } }: PlanBasis, layout: Layout): DeviceLayout {
-  return placeReplicas(layout, node, determinism);
+/** What rungs may choose from: what planning would refuse they must not take, and what the user asked for stays. */
+function listRungRoom({ facts, wishes, input: { node: { cpus, gpus } } }: PlanBasis): Pick<Plan, 'tensorSizes' | 'rungRoom'> {
+  const maySplit = !gpus.some(({ isMig }) => isMig);
+  const tensorSizes = allowedTensorSizes(facts, Math.max(1, gpus.length || cpus.length)).filter((tensor) => tensor === (wishes.tensor ?? (maySplit ? tensor : 1)));
+  if (gpus.length === 0) return { tensorSizes };
+  // Layers that are not known (0) refuse nothing.
+  const maxPipeline = wishes.pipeline ?? (maySplit ? facts.layers || gpus.length : 1);
+  return { tensorSizes, rungRoom: { deviceIds: gpus.map(({ id }) => id), maxPipeline, keepsData: wishes.data !== undefined } };
 }
 
-/** The one that limits ranks of equal size. */
-export function smallestGpu({ gpus }: NodeFacts): NodeFacts['gpus'][number] | undefined {
-  return gpus.reduce<NodeFacts['gpus'][number] | undefined>((least, gpu) => (least && least.memoryBytes <= gpu.memoryBytes ? least : gpu), undefined);
+export function placeLayout({ input: { node, determinism } }: PlanBasis, layout: Layout): DeviceLayout {
+  return placeReplicas(layout, node, determinism);
 }
 
 function resolveLimit({ input: { limits, node, determinism }, device, wishes }: PlanBasis, { data, tensor, pipeline }: Layout): { bytes: number; kind: MemoryKind } {
@@ -125,7 +132,7 @@ function resolveLimit({ input: { limits, node, determinism }, device, wishes }: 
   const ranks = data * tensor * pipeline;
   // A limit is each worker's; without one, replicas and their ranks share what the node has. Where results may not depend on the
   // number of replicas, neither may the share, which sizes the cache.
-  const shares = determinism === 'fast' ? ranks : Math.max(ranks, node.cpus.length);
+  const shares = determinism === 'fast' ? ranks : Math.max(ranks, countCores(node));
   if (limits.memory === undefined) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
   // A control group holds all ranks of a worker; an address space is each process's own.
   if (limits.kind === 'cgroup') return { bytes: Math.floor(limits.memory / (tensor * pipeline)), kind: 'resident' };

@@ -1,12 +1,13 @@
 // Fits a drafted plan into memory: how much one rank may take, how large the KV cache is, and whether the batch must shrink.
 import { formatBytes, GIB, MIB } from '@assay/domain';
 import { kvBytesOfSequence, kvBytesPerToken } from './kv-cache.ts';
-import { estimateMemory, type MemoryEstimate, type MemoryKind } from './memory.ts';
+import { estimateMemory, type MemoryEstimate, type MemoryKind, rawShareOfLogits } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
 import { MIN_BATCHED_TOKENS, MIN_SEQS } from './plan-batch.ts';
 import type { PlanWishes } from './plan-wishes.ts';
 import type { Plan } from './plan.ts';
 import { type MemoryResiduals, transientBytesOf } from './residual.ts';
+import { isCacheKnown } from './unknown-terms.ts';
 import type { Workload } from './workload.ts';
 
 export type PlanDraft = Omit<Plan, 'kvCacheBytes' | 'minKvCacheBytes' | 'memory' | 'facts' | 'workload'>;
@@ -64,9 +65,17 @@ function explainShrinking(plan: Plan, smaller: Partial<Record<BatchLimit, number
 }
 
 /** True where the batch is to shrink. The smaller a GPU's step, the less is there to save, and the more is left to the probe. */
-function isOverLimit({ device, memory, memoryLimitBytes, maxNumBatchedTokens }: Plan): boolean {
+function isOverLimit(plan: Plan): boolean {
+  const { device, memory, memoryLimitBytes, maxNumBatchedTokens } = plan;
   const trusted = device === 'cuda' && maxNumBatchedTokens > ROOMY_TOKENS ? 1 : TRUSTED_EXCESS[device];
-  return memory.totalBytes > trusted * memoryLimitBytes;
+  return memory.totalBytes > trusted * memoryLimitBytes || (device === 'cuda' && lacksRoomForLogits(plan));
+}
+
+/** True where what a step leaves is less than its bare logits, whose size is arithmetic and needs no probe. */
+function lacksRoomForLogits({ memory: { terms, totalBytes }, memoryLimitBytes, dtype }: Plan): boolean {
+  const rows = Math.max(terms.logits, terms.promptLogprobs);
+  const lasting = totalBytes - transientBytesOf(terms);
+  return lasting <= memoryLimitBytes && totalBytes - rows + rows * rawShareOfLogits(dtype) > memoryLimitBytes;
 }
 
 // Fewer tokens a step than these slow prefill down more than a larger cache speeds decoding up.
@@ -97,14 +106,16 @@ function sizeCache(draft: PlanDraft, input: FitInput): Plan {
   const perRank = (tokens: number) => (kvBytesPerToken(facts, draft.kvElementBytes, draft.tensor) * tokens) / draft.pipeline;
   const oneRequest = kvBytesOfSequence(facts, { tokens: maxModelLen, elementBytes: draft.kvElementBytes, tensor: draft.tensor, stepTokens: draft.maxNumBatchedTokens });
   const minKvCacheBytes = round(oneRequest / draft.pipeline);
-  const wanted = wishes.kvCacheBytes ?? perRank(concurrentTokens(draft, workload));
+  const isKnown = isCacheKnown(facts) || wishes.kvCacheBytes !== undefined;
+  const wanted = isKnown ? wishes.kvCacheBytes ?? perRank(concurrentTokens(draft, workload)) : Infinity;
   const most = Math.floor(free / unit) * unit;
   const kvCacheBytes = Math.max(minKvCacheBytes, Math.min(round(wanted), wishes.kvCacheBytes === undefined ? most : Infinity));
   const why = [...draft.why];
   if (maxModelLen < draft.maxModelLen) why.push(`max_model_len=${maxModelLen}: no request is longer, and a cache for ${draft.maxModelLen} does not fit`);
-  if (wishes.kvCacheBytes === undefined) why.push(explainCache({ kvCacheBytes, wanted: round(wanted), minKvCacheBytes }));
+  if (wishes.kvCacheBytes === undefined) why.push(explainCache({ device: draft.device, kvCacheBytes, wanted: round(wanted), minKvCacheBytes }));
   const { concurrentTokens: _, ...summary } = planningWorkload(draft, workload);
-  return { ...draft, maxModelLen, kvCacheBytes, minKvCacheBytes, why, facts, workload: summary, memory: estimate(kvCacheBytes) };
+  const isCacheLeftToEngine = !isKnown && draft.device === 'cuda';
+  return { ...draft, maxModelLen, kvCacheBytes, minKvCacheBytes, ...(isCacheLeftToEngine ? { isCacheLeftToEngine } : {}), why, facts, workload: summary, memory: estimate(kvCacheBytes) };
 }
 
 function estimateOf(plan: PlanDraft & { kvCacheBytes: number }, { facts, workload, kind, residuals }: FitInput): MemoryEstimate {
@@ -129,8 +140,9 @@ function shrinkWindow(draft: PlanDraft, { facts, wishes, workload }: FitInput, f
   return Math.min(draft.maxModelLen, workload.longestTokens + SPARE_TOKENS);
 }
 
-function explainCache({ kvCacheBytes, wanted, minKvCacheBytes }: { kvCacheBytes: number; wanted: number; minKvCacheBytes: number }): string {
+function explainCache({ device, kvCacheBytes, wanted, minKvCacheBytes }: Pick<Plan, 'device' | 'kvCacheBytes' | 'minKvCacheBytes'> & { wanted: number }): string {
   const size = `KV cache ${formatBytes(kvCacheBytes)}`;
+  if (wanted === Infinity) return `${size}: all that memory leaves, since what a token takes of it is not known${device === 'cuda' ? '; the engine measures how much that is' : ''}`;
   if (kvCacheBytes < wanted) return `${size}: all that memory leaves; ${formatBytes(wanted)} would hold the longest requests that run together`;
   if (kvCacheBytes === minKvCacheBytes && wanted <= minKvCacheBytes) return `${size}: enough for one request of the whole window and for this run's own`;
   return `${size}: enough for the longest requests that run together`;

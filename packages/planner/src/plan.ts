@@ -20,6 +20,8 @@ export interface Plan extends MemoryPlan {
   /** The engine refuses a cache that cannot hold one request of `maxModelLen`. */
   minKvCacheBytes: number;
   kvElementBytes: number;
+  /** GPUs only: `kvCacheBytes` is what the engine is expected to find free, and not told. */
+  isCacheLeftToEngine?: boolean;
   enforceEager: boolean;
   enablePrefixCaching: boolean;
   dtype: RunDtype;
@@ -28,8 +30,10 @@ export interface Plan extends MemoryPlan {
   cpuSets: number[][];
   /** Device ids of each replica, empty on CPU. */
   deviceSets: string[][];
-  /** Tensor sizes that the model's shape allows on these devices. */
+  /** Tensor sizes that the model's shape, these devices and the user allow. */
   tensorSizes: number[];
+  /** What else a rung may do with the devices; absent on CPU. */
+  rungRoom?: RungRoom;
   /** Memory that one rank may take: the limit asked for, else its share of what there is. */
   memoryLimitBytes: number;
   memory: MemoryEstimate;
@@ -40,7 +44,16 @@ export interface Plan extends MemoryPlan {
   why: string[];
 }
 
-const FIELDS: Readonly<Record<Exclude<keyof Plan, 'cpuOffloadBytes'>, true>> = {
+/** The devices that rungs may lay a model over, and how. */
+export interface RungRoom {
+  /** All that the run has leased, in use or not. */
+  deviceIds: string[];
+  maxPipeline: number;
+  /** The user asked for this many replicas. */
+  keepsData: boolean;
+}
+
+const FIELDS: Readonly<Record<Exclude<keyof Plan, 'cpuOffloadBytes' | 'isCacheLeftToEngine' | 'rungRoom'>, true>> = {
   device: true, determinism: true, data: true, tensor: true, pipeline: true, maxNumSeqs: true, maxNumBatchedTokens: true, maxModelLen: true,
   kvCacheBytes: true, minKvCacheBytes: true, kvElementBytes: true, enforceEager: true, enablePrefixCaching: true, dtype: true, threadsPerWorker: true,
   cpuSets: true, deviceSets: true, tensorSizes: true, memoryLimitBytes: true, memory: true, facts: true, workload: true, why: true,
@@ -68,7 +81,7 @@ export function sequencesHeld({ memory, memoryLimitBytes, kvCacheBytes, pipeline
 export function isSamePlan(a: Plan, b: Plan): boolean {
   const fields = [
     'data', 'tensor', 'pipeline', 'maxNumSeqs', 'maxNumBatchedTokens', 'maxModelLen', 'kvCacheBytes', 'kvElementBytes', 'enforceEager',
-    'enablePrefixCaching', 'dtype', 'threadsPerWorker', 'cpuOffloadBytes',
+    'enablePrefixCaching', 'dtype', 'threadsPerWorker', 'cpuOffloadBytes', 'isCacheLeftToEngine',
   ] as const;
   // On a GPU the limit is the share that the engine is told.
   return fields.every((field) => a[field] === b[field]) && (a.device === 'cpu' || a.memoryLimitBytes === b.memoryLimitBytes);

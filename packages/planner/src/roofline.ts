@@ -5,6 +5,7 @@ import type { DeviceKind } from './device-kinds.ts';
 import { RUN_DTYPE_BYTES } from './dtypes.ts';
 import type { ModelFacts } from './model-facts.ts';
 import type { Plan } from './plan.ts';
+import { estimateStart } from './start-time.ts';
 import type { WorkloadSummary } from './workload.ts';
 
 export const TIMED_PARTS = ['start', 'load', 'prefill', 'decode'] as const;
@@ -52,11 +53,6 @@ const CPU_DECODE_SHARE = { eager: 0.29, compiled: 0.39 } as const;
 // Scheduling, sampling and kernel launches of one step on a GPU that nothing hides. A guess.
 const GPU_STEP_SECONDS = 3e-3;
 
-/** Imports, then the engine without weights: measured on CPU (compiled: the first time); a guess from reports for GPUs. */
-const START_SECONDS = { cpu: 11, cuda: 15 } as const;
-const BUILD_SECONDS = { cpu: { eager: 5, compiled: 80 }, cuda: { eager: 10, compiled: 45 } } as const;
-// Weights come from one disk of the node, or its page cache. A guess.
-const DISK_BYTES_PER_SECOND = 2e9;
 // Each layer's attention and feed-forward end with a sum over the tensor ranks.
 const SUMS_PER_LAYER = 2;
 
@@ -65,11 +61,7 @@ export function estimateTime(input: RooflineInput): TimeEstimate {
   const prefill = scale(estimatePrefill(input, { isFull: false }), corrections.prefill);
   const decode = scale(estimateDecode(input, { isFull: false }), corrections.decode);
   const fullLoadSeconds = estimatePrefill(input, { isFull: true }).seconds + estimateDecode(input, { isFull: true }).seconds;
-  const startSeconds = START_SECONDS[plan.device] * (corrections.start ?? 1);
-  const buildSeconds = BUILD_SECONDS[plan.device][plan.enforceEager ? 'eager' : 'compiled'];
-  const { weights } = plan.memory.terms;
-  const modelBytes = weights * plan.tensor * plan.pipeline;
-  const loadSeconds = (buildSeconds + modelBytes / DISK_BYTES_PER_SECOND + weights / kind.loadBytesPerSecond) * (corrections.load ?? 1);
+  const { startSeconds, loadSeconds } = estimateStart({ plan, kind, corrections });
   const wallSeconds = startSeconds + loadSeconds + prefill.seconds + decode.seconds;
   return {
     startSeconds, loadSeconds, wallSeconds, fullLoadSeconds,

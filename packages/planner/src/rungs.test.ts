@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import unknown from '../fixtures/models/synthetic-unknown-architecture.json' with { type: 'json' };
 import { choosePlan } from './choose-plan.ts';
+import { engineArgsOf } from './engine-args.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
+import { parseModelFacts } from './model-facts.ts';
+import type { PlanInput } from './plan-draft.ts';
 import { isSamePlan, type Plan } from './plan.ts';
 import { buildIndex } from './request-index-fixture.ts';
 import { nextRung } from './rungs.ts';
@@ -59,8 +63,61 @@ test('weights of nine heads, which two ranks cannot divide, are laid over twice 
   });
   const next = nextRung(plan, { where: 'weights' }, [])!;
   expect(next).toMatchObject({ tensor: 1, pipeline: 2, data: 1, deviceSets: [['GPU-0', 'GPU-1']] });
-  expect(next.why.at(-1)).toBe('out of memory (weights): twice the pipeline stages, pipeline 1 → 2, data 2 → 1');
+  expect(next.why.at(-1)).toBe('out of memory (weights): more pipeline stages, pipeline 1 → 2, data 2 → 1');
   expect(nextRung(next, { where: 'weights' }, [plan])).toBeUndefined();
+});
+
+const onGpus = (change: Partial<PlanInput>, gpus: { isMig?: boolean; memoryBytes?: number } = {}) => choosePlan({
+  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192, index: buildIndex([{ context: 4000, budget: 500 }]),
+  node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [0, 1, 2, 3].map((number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: 80 * GIB, freeBytes: 80 * GIB, ...gpus })) },
+  ...change,
+});
+
+test('L10: no rung lays a model over slices of GPUs', () => {
+  const slices = onGpus({}, { isMig: true });
+  expect(slices).toMatchObject({ data: 4, tensor: 1 });
+  for (const where of WHERE) descend(slices, Array.from({ length: 60 }, () => where)).forEach((plan) => expect(plan).toMatchObject({ data: 4, tensor: 1, pipeline: 1 }));
+});
+
+test('a rung may use every device that is leased, in use or not', () => {
+  const gpus = ['GPU-0', 'GPU-1'].map((id) => ({ id, name: 'test', memoryBytes: 80 * GIB, freeBytes: 80 * GIB }));
+  const one = onGpus({ plan: { data: 1, max_num_seqs: 16 }, node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus } });
+  expect(one).toMatchObject({ data: 1, tensor: 1, pipeline: 1, deviceSets: [['GPU-0']] });
+  expect(nextRung(one, { where: 'weights' }, [])).toMatchObject({ data: 1, tensor: 2, pipeline: 1, deviceSets: [['GPU-0', 'GPU-1']] });
+  const stages = onGpus({ plan: { data: 1, tensor: 1 } });
+  expect(stages).toMatchObject({ data: 1, pipeline: 3 });
+  expect(nextRung(stages, { where: 'weights' }, [])).toMatchObject({ data: 1, pipeline: 4, deviceSets: [['GPU-0', 'GPU-1', 'GPU-2', 'GPU-3']] });
+});
+
+test('sizes that the user asked for stay as they are', () => {
+  for (const plan of [{ tensor: 1 }, { pipeline: 1 }, { data: 2 }, { data: 2, tensor: 1 }, { data: 4 }, { tensor: 2, pipeline: 1 }]) {
+    const start = onGpus({ plan });
+    for (const where of WHERE) descend(start, Array.from({ length: 60 }, () => where)).forEach((rung) => expect(rung).toMatchObject(plan));
+  }
+  expect(nextRung(onGpus({ plan: { tensor: 1 } }), { where: 'weights' }, [])).toMatchObject({ tensor: 1, pipeline: 2, data: 2 });
+  expect(nextRung(onGpus({ plan: { data: 4 } }), { where: 'weights' }, [])).toBeUndefined();
+});
+
+test('a cache of unknown shape takes what memory leaves, shrinks for other terms, and grows by what a smaller step leaves', () => {
+  const facts = parseModelFacts(unknown.config, [{ w: { dtype: 'BF16', shape: [8e9], bytes: 16e9 } }]);
+  const index = buildIndex([{ kind: 'loglikelihood', context: 3000, continuation: 2 }]);
+  const gpu = onGpus({ facts, index, maxModelLen: 4096 });
+  expect(gpu).toMatchObject({ data: 4, isCacheLeftToEngine: true });
+  expect(gpu.memoryLimitBytes - gpu.memory.totalBytes).toBeLessThan(2 ** 20);
+  expect(engineArgsOf(gpu, {}, { model: 'm', trustRemoteCode: false })).not.toHaveProperty('kv_cache_memory_bytes');
+  expect(gpu.why.join()).toContain('all that memory leaves, since what a token takes of it is not known; the engine measures');
+  expect(nextRung(gpu, { class: 'kv_small' }, [])).toMatchObject({ maxNumBatchedTokens: gpu.maxNumBatchedTokens / 2, isCacheLeftToEngine: true });
+  const told = nextRung(gpu, { where: 'kv' }, [])!;
+  expect(engineArgsOf(told, {}, { model: 'm', trustRemoteCode: false })).toMatchObject({ kv_cache_memory_bytes: Math.ceil(gpu.kvCacheBytes / 2) });
+  const share = nextRung(gpu, { class: 'startup_mem' }, [])!;
+  expect(gpu.memoryLimitBytes - share.memoryLimitBytes).toBe(Math.floor(gpu.kvCacheBytes / 2));
+  expect(share.memory.totalBytes).toBeLessThanOrEqual(share.memoryLimitBytes);
+  const cpu = onGpus({ facts, index, maxModelLen: 4096, node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [] } });
+  expect(cpu).not.toHaveProperty('isCacheLeftToEngine');
+  expect(cpu.memoryLimitBytes - cpu.memory.totalBytes).toBeLessThan(GIB);
+  expect(cpu.why.join()).toMatch(/all that memory leaves, since what a token takes of it is not known/);
+  expect(nextRung(cpu, { class: 'kv_small' }, [])!.kvCacheBytes).toBeGreaterThan(cpu.kvCacheBytes);
+  expect(onGpus({ facts, index, maxModelLen: 4096, modelArgs: { kv_cache_memory_bytes: GIB } })).toMatchObject({ kvCacheBytes: GIB });
 });
 
 test('a cache that cannot hold one request grows by what the limit leaves, then by what fewer batched tokens leave', () => {

@@ -5,6 +5,7 @@ import { FAILURE_CLASSES, type Failure } from '@assay/protocol';
 import { estimateMemory } from './memory.ts';
 import { MIN_BATCHED_TOKENS } from './plan-batch.ts';
 import { isSamePlan, type Plan } from './plan.ts';
+import { NO_ROOM, regroup } from './regroup.ts';
 import { type Aim, describeRung, findAim, reaches } from './rung-aims.ts';
 
 interface Rung {
@@ -25,7 +26,7 @@ const RUNGS: readonly Rung[] = [
   { name: 'a smaller share of the device', helps: ['start_share'], step: shrinkShare },
   { name: 'a smaller KV cache', helps: ['kv', 'activation', 'logits', 'graph', 'start_share'], step: shrinkCache },
   { name: 'twice the tensor ranks', helps: ['weights', 'kv', 'activation', 'logits', 'graph', 'cache_room'], step: doubleTensor },
-  { name: 'twice the pipeline stages', helps: ['weights', 'kv', 'cache_room'], step: doublePipeline },
+  { name: 'more pipeline stages', helps: ['weights', 'kv', 'cache_room'], step: addStages },
 ];
 
 /** The next plan to try after `failure`, or undefined where none is left. `tried`: every plan that failed, `plan` among them or not. */
@@ -73,7 +74,8 @@ const cacheUnit = ({ device }: Plan): number => (device === 'cpu' ? GIB : MIB);
 function shrinkCache(plan: Plan): Partial<Plan> | undefined {
   const half = plan.device === 'cpu' ? Math.ceil(plan.kvCacheBytes / 2 / GIB) * GIB : Math.ceil(plan.kvCacheBytes / 2);
   const kvCacheBytes = Math.max(plan.minKvCacheBytes, half);
-  return kvCacheBytes < plan.kvCacheBytes ? { kvCacheBytes } : undefined;
+  // The engine would take all that it finds; from here on it is told.
+  return kvCacheBytes < plan.kvCacheBytes ? { kvCacheBytes, ...(plan.isCacheLeftToEngine ? { isCacheLeftToEngine: false } : {}) } : undefined;
 }
 
 /** As much as the limit leaves, and at most twice of what it was. */
@@ -93,7 +95,12 @@ function turnTokensIntoCache(plan: Plan): Partial<Plan> | undefined {
 const WORTH_A_START = 0.05;
 
 /** GPUs only: the engine does not start where less than its share is free. Half of what the plan does not use, then all of it. */
-function shrinkShare({ device, memoryLimitBytes, memory: { totalBytes } }: Plan): Partial<Plan> | undefined {
+function shrinkShare({ device, memoryLimitBytes, memory: { totalBytes }, isCacheLeftToEngine, kvCacheBytes }: Plan): Partial<Plan> | undefined {
+  if (isCacheLeftToEngine) {
+    // Its cache fills whatever share it is told, so the cache is what can be asked for less.
+    const given = Math.floor(kvCacheBytes / 2);
+    return given > WORTH_A_START * memoryLimitBytes ? { memoryLimitBytes: memoryLimitBytes - given, kvCacheBytes: kvCacheBytes - given } : undefined;
+  }
   const unused = memoryLimitBytes - totalBytes;
   if (device === 'cpu' || unused <= 0) return undefined;
   return { memoryLimitBytes: unused > WORTH_A_START * memoryLimitBytes ? Math.ceil(memoryLimitBytes - unused / 2) : totalBytes };
@@ -101,20 +108,15 @@ function shrinkShare({ device, memoryLimitBytes, memory: { totalBytes } }: Plan)
 
 function doubleTensor(plan: Plan): Partial<Plan> | undefined {
   const tensor = plan.tensor * 2;
-  if (plan.device === 'cpu' || plan.data < 2 || !plan.tensorSizes.includes(tensor)) return undefined;
-  return { tensor, ...regroup(plan, tensor * plan.pipeline) };
+  const layout = plan.tensorSizes.includes(tensor) ? regroup(plan, tensor * plan.pipeline) : undefined;
+  return layout && { tensor, ...layout };
 }
 
-function doublePipeline(plan: Plan): Partial<Plan> | undefined {
-  const pipeline = plan.pipeline * 2;
-  // Layers that are not known (0) refuse nothing.
-  if (plan.device === 'cpu' || plan.data < 2 || (plan.facts.layers > 0 && pipeline > plan.facts.layers)) return undefined;
-  return { pipeline, ...regroup(plan, plan.tensor * pipeline) };
-}
-
-/** Half as many replicas over the same devices, each of `ranks`. */
-function regroup(plan: Plan, ranks: number): Pick<Plan, 'data' | 'deviceSets'> {
-  const data = Math.floor(plan.data / 2);
-  const devices = plan.deviceSets.flat();
-  return { data, deviceSets: Array.from({ length: data }, (_, replica) => devices.slice(replica * ranks, (replica + 1) * ranks)) };
+/** Twice as many, or what there are devices for: any number of stages divides a model. */
+function addStages(plan: Plan): Partial<Plan> | undefined {
+  const { data, tensor, rungRoom = NO_ROOM } = plan;
+  const most = Math.min(rungRoom.maxPipeline, Math.floor(rungRoom.deviceIds.length / tensor / (rungRoom.keepsData ? data : 1)));
+  const pipeline = Math.min(plan.pipeline * 2, most);
+  const layout = pipeline > plan.pipeline ? regroup(plan, tensor * pipeline) : undefined;
+  return layout && { pipeline, ...layout };
 }

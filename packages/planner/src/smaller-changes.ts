@@ -11,9 +11,14 @@ interface Change {
   apply(basis: PlanBasis): PlanBasis | undefined;
 }
 
-const CHANGES: readonly Change[] = [
+/** Of what was asked for. */
+const LAYOUT_CHANGES: readonly Change[] = [
   { text: 'with fewer replicas (plan data=1)', apply: (basis) => (basis.wishes.data !== undefined && basis.wishes.data > 1 ? { ...basis, wishes: { ...basis.wishes, data: 1 } } : undefined) },
   { text: 'with a layout of the planner\'s own (plan: auto)', apply: forgetLayout },
+];
+
+/** Of the machine, then of what is computed. */
+const DEVICE_AND_PRECISION_CHANGES: readonly Change[] = [
   { text: 'with twice as many such devices', apply: (basis) => multiplyDevices(basis, 2) },
   { text: 'with four times as many such devices', apply: (basis) => multiplyDevices(basis, 4) },
   { isPrecision: true, text: 'in 16 bit (model_args dtype=bfloat16)', apply: halveFloats },
@@ -26,7 +31,7 @@ const SPARE_TOKENS = 128;
 const MORE_MEMORY = [1, 1.25, 1.5, 2, 3, 4] as const;
 
 export function listChanges(basis: PlanBasis): Change[] {
-  return [...listWindows(basis), ...CHANGES.slice(0, 2), ...listLimits(basis), ...CHANGES.slice(2)];
+  return [...listWindows(basis), ...LAYOUT_CHANGES, ...listLimits(basis), ...DEVICE_AND_PRECISION_CHANGES];
 }
 
 /** A window that no request fills is room for nothing. */

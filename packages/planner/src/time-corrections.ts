@@ -1,8 +1,7 @@
 // What earlier runs took against what the roofline says of the same work, part by part, and the factors that follow. Whatever
 // else a machine does makes a run slower and never faster, so the lower of the middle ones counts: a run under load moves nothing.
-import { CPU_CORE, recognizeDevice } from './device-kinds.ts';
+import { deviceKindOf } from './device-kinds.ts';
 import type { NodeFacts } from './node-facts.ts';
-import { smallestGpu } from './plan-draft.ts';
 import type { Plan } from './plan.ts';
 import { secondsOf, type Work } from './rates.ts';
 import { estimateTime, type TimeCorrections, type TimedPart, TIMED_PARTS } from './roofline.ts';
@@ -28,8 +27,7 @@ const LARGEST_FACTOR = 30;
 
 /** Each part as the run took it beside what the roofline says of it without any correction. */
 export function observeTime(plan: Plan, node: NodeFacts, { done, rates, phaseSeconds, startSeconds, loadSeconds }: MeasuredRun): TimeObservation {
-  const gpu = smallestGpu(node);
-  const predicted = estimateTime({ facts: plan.facts, plan: { ...plan, workload: { ...plan.workload, ...done } }, kind: gpu ? recognizeDevice(gpu) : CPU_CORE });
+  const predicted = estimateTime({ facts: plan.facts, plan: { ...plan, workload: { ...plan.workload, ...done } }, kind: deviceKindOf(node) });
   const decode = done.newTokens * rates.decode;
   const all = secondsOf(workOf(done), rates);
   const share = all > 0 ? phaseSeconds / all : 0;

@@ -23,6 +23,11 @@ export function findUnknownTerms({ unknown }: Pick<ModelFacts, 'unknown'>): Unkn
     .filter(({ missing }) => missing.length > 0);
 }
 
+/** False where no size of the cache follows from a number of tokens. */
+export function isCacheKnown({ unknown }: Pick<ModelFacts, 'unknown'>): boolean {
+  return !findUnknownTerms({ unknown }).some(({ term }) => term === 'KV cache');
+}
+
 /** One sentence for each thing that planning had to do without. */
 export function describeUnknown({ unknown, architecture, weightsFrom }: Pick<ModelFacts, 'unknown' | 'architecture' | 'weightsFrom'>): string[] {
   const terms = findUnknownTerms({ unknown }).map(({ term, missing }) => `${term}: not known, config.json does not give ${missing.join(', ')}`);

@@ -156,7 +156,6 @@ export const scoredSchema = z.strictObject({
   scoredDocuments: count,
   headline: headlineSchema,
   answers: answerTallySchema,
-  warnings: z.array(z.string()),
 });
 export type Scored = z.output<typeof scoredSchema>;
 

@@ -1,5 +1,5 @@
-// Every layout that was weighed: whether it fits, what it would take, and why it was not chosen; then the chosen one's memory,
-// term by term, beside the rule of thumb. GiB is 2^30 bytes throughout.
+// Every layout that was weighed: whether it fits, what it would take, and why it was not chosen; then all of the chosen one's
+// memory, beside the rule of thumb. GiB is 2^30 bytes throughout.
 import { formatBytes, GIB } from '@assay/domain';
 import { formatSeconds } from './format-numbers.ts';
 import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
@@ -12,7 +12,7 @@ interface CandidateView {
   pipeline: number;
   verdict: 'fits' | 'tight' | 'too_large' | 'refused';
   isChosen: boolean;
-  plan?: { maxNumSeqs: number; maxNumBatchedTokens: number; kvCacheBytes: number; memoryLimitBytes: number };
+  plan?: { maxNumSeqs: number; maxNumBatchedTokens: number; memoryLimitBytes: number };
   memory?: MemoryView;
   time?: TimeView;
   lost?: string;
@@ -29,7 +29,8 @@ const VERDICTS: Readonly<Record<CandidateView['verdict'], string>> = { fits: 'fi
 
 const COLUMNS = [
   { title: '', align: 'left' }, { title: 'data', align: 'right' }, { title: 'tensor', align: 'right' }, { title: 'pipeline', align: 'right' }, { title: 'memory', align: 'left' },
-  { title: 'GiB a rank', align: 'right' }, { title: 'of', align: 'right' }, { title: 'KV GiB', align: 'right' }, { title: 'batch', align: 'right' },
+  { title: 'GiB a rank', align: 'right' }, { title: 'of', align: 'right' }, { title: 'weights', align: 'right' }, { title: 'KV', align: 'right' }, { title: 'activations', align: 'right' }, { title: 'logits', align: 'right' },
+  { title: 'batch', align: 'right' },
   { title: 'time', align: 'right' }, { title: 'load', align: 'right' }, { title: 'device-hours', align: 'right' }, { title: 'why not', align: 'left' },
 ] as const;
 
@@ -44,11 +45,16 @@ export function renderCandidates(candidates: readonly CandidateView[], units: Un
 
 function renderRow({ isChosen, data, tensor, pipeline, verdict, plan, memory, time, lost }: CandidateView): string[] {
   const layout = [isChosen ? '*' : '', String(data), String(tensor), String(pipeline), VERDICTS[verdict]];
-  if (!plan || !memory) return [...layout, '', '', '', '', '', '', '', lost ?? ''];
-  const sizes = [gib(memory.totalBytes), gib(plan.memoryLimitBytes), gib(plan.kvCacheBytes), `${plan.maxNumBatchedTokens}/${plan.maxNumSeqs}`];
+  if (!plan || !memory) return [...layout, ...Array.from({ length: COLUMNS.length - layout.length - 1 }, () => ''), lost ?? ''];
+  const sizes = [gib(memory.totalBytes), gib(plan.memoryLimitBytes), ...renderTerms(memory), `${plan.maxNumBatchedTokens}/${plan.maxNumSeqs}`];
   // The time of what cannot run says nothing.
   const times = time && verdict !== 'too_large' ? [formatSeconds(time.wallSeconds), formatSeconds(time.loadSeconds), time.deviceHours.toFixed(2)] : ['', '', ''];
   return [...layout, ...sizes, ...times, isChosen ? 'chosen' : (lost ?? '')];
+}
+
+/** The terms in which layouts differ; of the two kinds of logits the larger, which alone is part of the sum. */
+function renderTerms({ terms: { weights = 0, kv = 0, activation = 0, logits = 0, promptLogprobs = 0 } }: MemoryView): string[] {
+  return [weights, kv, activation, Math.max(logits, promptLogprobs)].map(gib);
 }
 
 const gib = (bytes: number): string => (bytes / GIB).toFixed(1);

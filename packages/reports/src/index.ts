@@ -1,4 +1,5 @@
 // Texts of numbers computed elsewhere. Pure: values in, strings out; widths are passed in.
+export { warnOfAnswers } from './answer-notes.ts';
 export { renderCandidates } from './candidates-view.ts';
 export { formatSeconds } from './format-numbers.ts';
 export { renderIdle } from './idle-line.ts';

@@ -48,11 +48,11 @@ test('V08: each score stands with its coverage and its share of cut answers, and
     ! sums: exact_match could not be computed: list index out of range
     ! sums: 38 of 40 requests have an answer; it has no score
     ! essays: 0 of 8 requests have an answer; it has no score yet
-    ! sums: 12.5 % of the answers were cut at their token budget; a larger max_gen_toks may change the score
     ! capitals: 1 of its documents has a prompt that was cut to fit the window; samples_*.jsonl has the tokens lost
-    ! sums: 20 % of the answers (4 of 20) ended inside the model's thinking and count as empty
-    ! sums: control characters were left out of 1 answers before they were scored
-    ! sums: its repeats are copies of one answer each"
+    ! sums: 12.5 % of the answers were cut at their token budget; a larger max_gen_toks may change the score
+    ! sums: 20 % of the answers (4 of 20) ended inside the model's thinking and count as empty; a larger max_gen_toks lets it finish, and think_end_token keeps stop strings out of its thoughts
+    ! sums: control characters were left out of 1 answer before scoring
+    ! sums: the repeats of 5 of 5 requests are all the same text, so metrics over repeats say no more than one answer does; temperature and do_sample in generation_kwargs decide whether answers are drawn"
   `);
 });
 
@@ -113,11 +113,11 @@ test('candidates are a table, the chosen one first with its terms beside the rul
   const refused = { data: 1, tensor: 3, pipeline: 1, verdict: 'refused' as const, isChosen: false, lost: 'tensor=3: 64 | 3.' };
   expect(renderCandidates([chosen, large, refused], { device: '4 × H100-80GB', deviceMemoryBytes: 80 * GIB })).toMatchInlineSnapshot(`
     "candidates on 4 × H100-80GB: GiB of each rank, tokens/sequences of a step, predicted time from start to last result
-    | |data|tensor|pipeline|memory   |GiB a rank| of|KV GiB|   batch|      time|      load|device-hours|why not                            |
-    |-|---:|-----:|-------:|---------|---------:|--:|-----:|-------:|---------:|---------:|-----------:|-----------------------------------|
-    |*|   1|     4|       1|fits     |       4.2|8.0|   1.0|4096/128|8 min 24 s|1 min 11 s|        0.56|chosen                             |
-    | |   4|     1|       1|too large|       4.2|8.0|   1.0|4096/128|          |          |            |does not fit: 62.0 GiB are missing.|
-    | |   1|     3|       1|refused  |          |   |      |        |          |          |            |tensor=3: 64 \\| 3.                 |
+    | |data|tensor|pipeline|memory   |GiB a rank| of|weights| KV|activations|logits|   batch|      time|      load|device-hours|why not                            |
+    |-|---:|-----:|-------:|---------|---------:|--:|------:|--:|----------:|-----:|-------:|---------:|---------:|-----------:|-----------------------------------|
+    |*|   1|     4|       1|fits     |       4.2|8.0|    0.3|1.0|        0.1|   1.7|4096/128|8 min 24 s|1 min 11 s|        0.56|chosen                             |
+    | |   4|     1|       1|too large|       4.2|8.0|    0.3|1.0|        0.1|   1.7|4096/128|          |          |            |does not fit: 62.0 GiB are missing.|
+    | |   1|     3|       1|refused  |          |   |       |   |           |      |        |          |          |            |tensor=3: 64 \\| 3.                 |
 
     |memory of one rank                              |GiB|
     |------------------------------------------------|--:|

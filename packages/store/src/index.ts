@@ -2,7 +2,7 @@
 export { writeFileAtomic } from './atomic-file.ts';
 export { type CodeVersion, readCodeVersion } from './code-version.ts';
 export { leaseDevices } from './device-lease.ts';
-export { countRanges, leasePortRange, type PortRange } from './port-lease.ts';
+export { countRanges, drawPort, leasePortRange, type PortRange } from './port-lease.ts';
 export { checkSpace, estimateRunBytes, freeBytes, MIN_FREE_BYTES, toDiskError } from './disk.ts';
 export { EventLog, openEventLog, readEvents } from './event-log.ts';
 export { type AssayEnvironment, explainHomeEntry, HOME_ENTRIES, readEnvironment, resolveHome } from './home.ts';

@@ -43,21 +43,31 @@ export class LearnedFile<Entry> {
     }
   }
 
-  /** Adds an entry; of those like it, itself among them, the newest `kept` stay. False where other runs kept the lock too long: then this is not learned. */
-  async add(entry: Entry, isAlike: (other: Entry) => boolean, kept = 1): Promise<boolean> {
+  /** Adds entries in one write; of those like each, itself among them, the newest `kept` stay. False where other runs kept the lock too long: then none is learned. */
+  async add(added: readonly Entry[], areAlike: (entry: Entry, other: Entry) => boolean, kept = 1): Promise<boolean> {
     const lock = await waitForLock(join(this.#options.home, LOCK_NAME));
     if (!lock) return false;
     try {
-      const known = await this.read();
-      const alike = known.filter(isAlike);
-      const dropped = new Set(alike.slice(0, Math.max(0, alike.length + 1 - kept)));
-      const entries = [...known.filter((other) => !dropped.has(other)), entry].slice(-this.#options.mostEntries);
+      const all = added.reduce((known, entry) => append(known, { entry, areAlike, kept }), await this.read());
+      const entries = all.slice(-this.#options.mostEntries);
       await writeFileAtomic(this.#path, `{"schema":1,"entries":[\n${entries.map((each) => JSON.stringify(each)).join(',\n')}\n]}\n`);
       return true;
     } finally {
       lock.release();
     }
   }
+}
+
+interface Append<Entry> {
+  entry: Entry;
+  areAlike(entry: Entry, other: Entry): boolean;
+  kept: number;
+}
+
+function append<Entry>(known: Entry[], { entry, areAlike, kept }: Append<Entry>): Entry[] {
+  const alike = known.filter((other) => areAlike(entry, other));
+  const dropped = new Set(alike.slice(0, Math.max(0, alike.length + 1 - kept)));
+  return [...known.filter((other) => !dropped.has(other)), entry];
 }
 
 async function waitForLock(path: string): Promise<FileLock | undefined> {

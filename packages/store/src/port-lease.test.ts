@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { leasePortRange, type PortRange, PORTS_PER_RANGE } from './port-lease.ts';
+import { countRanges, leasePortRange, type PortRange, PORTS_PER_RANGE } from './port-lease.ts';
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
 
 const MODULE = fileURLToPath(new URL('port-lease.ts', import.meta.url));
@@ -72,4 +72,9 @@ test('a home that cannot be written still gives free ports', async () => {
   const home = join(makeTempDir(), 'file');
   writeFileSync(home, '');
   expect((await lease(home)).first).toBeGreaterThanOrEqual(FIRST_PORT);
+});
+
+test('ranges go up to the last port from one that was asked for, and there is none where fewer than a range are left', () => {
+  expect([31_990, 50_000, 65_520, 65_521].map((port) => countRanges(port))).toEqual([2_096, 971, 1, 0]);
+  expect(countRanges()).toBe(750);
 });

@@ -2,14 +2,15 @@
 // dies. No two holders have a port in common, and every port was free when its range was given.
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { tryLockFile } from './lock-file.ts';
 
 const LEASES_DIR = 'ports';
 // Below the ports that the kernel gives to outgoing connections (32768 and up, where nobody has changed that).
 const DEFAULT_FIRST_PORT = 20_000;
-const LAST_PORT = 32_000;
+const DEFAULT_END_PORT = 32_000;
+const END_PORT = 65_536;
 /** An engine binds one, and looks upwards from it where that has been taken meanwhile. */
 export const PORTS_PER_RANGE = 16;
 
@@ -23,17 +24,17 @@ export interface PortRange {
 interface RangeRequest {
   /** The number of the first range to look at. */
   place: number;
-  /** Where range 0 begins. */
-  firstPort?: number;
+  /** Where range 0 begins, and ranges then go up to the last port there is. */
+  firstPort?: number | undefined;
 }
 
 /** The first range from `place` on that nobody holds and nobody uses; undefined where there is none left. */
-export async function leasePortRange(home: string, { place, firstPort = DEFAULT_FIRST_PORT }: RangeRequest): Promise<PortRange | undefined> {
+export async function leasePortRange(home: string, { place, firstPort }: RangeRequest): Promise<PortRange | undefined> {
   const folder = join(home, LEASES_DIR);
   await mkdir(folder, { recursive: true }).catch(() => undefined);
   const count = countRanges(firstPort);
   for (let step = 0; step < count; step += 1) {
-    const first = firstPort + ((place + step) % count) * PORTS_PER_RANGE;
+    const first = (firstPort ?? DEFAULT_FIRST_PORT) + ((place + step) % count) * PORTS_PER_RANGE;
     const release = await hold(join(folder, `${first}.lock`));
     if (release === undefined) continue;
     if (await areFree(first)) return { first, place: place + step, release };
@@ -42,9 +43,19 @@ export async function leasePortRange(home: string, { place, firstPort = DEFAULT_
   return undefined;
 }
 
-/** How many ranges there are from this port on: at least one. */
-export function countRanges(firstPort = DEFAULT_FIRST_PORT): number {
-  return Math.max(1, Math.floor((LAST_PORT - firstPort) / PORTS_PER_RANGE));
+/** How many whole ranges there are: by default below the outgoing ports, from a port that was asked for up to the last. */
+export function countRanges(firstPort?: number): number {
+  const ports = firstPort === undefined ? DEFAULT_END_PORT - DEFAULT_FIRST_PORT : END_PORT - firstPort;
+  return Math.max(0, Math.floor(ports / PORTS_PER_RANGE));
+}
+
+/** A port that the kernel draws, free now and held for nobody: where there is no range left. */
+export async function drawPort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }
 
 /** undefined where another holds it. A home that cannot be written keeps runs from agreeing, not from running. */

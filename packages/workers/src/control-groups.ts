@@ -1,10 +1,15 @@
 // The memory control groups of the kernel, of both versions: which one this process is in, and which files of a group say what.
 import { existsSync, readFileSync } from 'node:fs';
-import { listGroupFolders, parseGroupPaths } from '@assay/domain';
 
 export interface ControlGroup {
   version: 1 | 2;
   folder: string;
+}
+
+/** How folders of the kernel are made and removed; a folder that stands in for them needs more. */
+export interface FolderDoor {
+  make(folder: string): void;
+  remove(folder: string): void;
 }
 
 interface GroupFiles {
@@ -39,6 +44,21 @@ export function findMemoryGroups(root = ''): ControlGroup[] {
   const version = paths.has('memory') ? 1 : 2;
   const base = `${root}/sys/fs/cgroup${version === 1 ? '/memory' : ''}`;
   return listGroupFolders(base, paths.get(version === 1 ? 'memory' : '')).filter((folder) => existsSync(`${folder}/${MEMBERS_FILE}`)).map((folder) => ({ version, folder }));
+}
+
+/** Path of a process's group by controller, from /proc/<pid>/cgroup; version 2 has one for all, under "". */
+export function parseGroupPaths(text: string): Map<string, string> {
+  const lines = text.split('\n').flatMap((line) => {
+    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    return controllers === undefined || path === undefined ? [] : controllers.split(',').map((name) => [name, path] as const);
+  });
+  return new Map(lines);
+}
+
+/** Folders from the mount point down to the group. In a container the path may be the host's: not all of them need be there. */
+export function listGroupFolders(base: string, path = '/'): string[] {
+  const parts = path.split('/').filter((part) => part !== '' && part !== '..');
+  return [base, ...parts.map((_, depth) => `${base}/${parts.slice(0, depth + 1).join('/')}`)];
 }
 
 /** One that is not there says nothing. */

@@ -1,8 +1,8 @@
 // The control group below which the workers' groups are made. Invariant: a limit that this process is under holds for them too.
 import { accessSync, constants, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { AssayError } from '@assay/domain';
-import { type ControlGroup, GROUP_FILES, MEMBERS_FILE, readGroupFile } from './control-groups.ts';
+import { type ControlGroup, type FolderDoor, GROUP_FILES, MEMBERS_FILE, readGroupFile } from './control-groups.ts';
 
 export interface GroupPlace {
   parent: ControlGroup;
@@ -13,7 +13,7 @@ export interface GroupPlace {
 interface Leaf {
   /** Of the group that this process moves into where its own is to have groups below it. */
   name: string;
-  door: { make(folder: string): void; remove(folder: string): void };
+  door: FolderDoor;
 }
 
 const CHILD_CONTROLLERS = 'cgroup.subtree_control';
@@ -42,19 +42,23 @@ function openInside(parent: ControlGroup, { name, door }: Leaf): GroupPlace {
   const folder = join(parent.folder, name);
   const move = (to: string) => writeFileSync(join(to, MEMBERS_FILE), String(process.pid));
   const hand = (change: string) => writeFileSync(join(parent.folder, CHILD_CONTROLLERS), change);
+  const moveBack = () => {
+    attempt(() => move(parent.folder));
+    attempt(() => door.remove(folder));
+  };
   const leave = () => {
-    hand('-memory');
-    move(parent.folder);
-    door.remove(folder);
+    attempt(() => hand('-memory'));
+    moveBack();
   };
   try {
     door.make(folder);
     move(folder);
     hand('+memory');
   } catch (thrown) {
-    throw refuse((thrown as Error).message);
+    moveBack();
+    throw refuse(thrown as Error);
   }
-  return { parent, leave: () => attempt(leave) };
+  return { parent, leave };
 }
 
 /** At the end nothing is lost where the kernel refuses: the next start finds an empty group and removes it. */
@@ -89,6 +93,9 @@ function isWritable({ folder }: ControlGroup): boolean {
   });
 }
 
-function refuse(problem: string): AssayError {
-  return new AssayError('CGROUP_UNAVAILABLE', { problem });
+/** `problem`: in words, or what the kernel said to a write. */
+export function refuse(problem: string | NodeJS.ErrnoException): AssayError {
+  if (typeof problem === 'string') return new AssayError('CGROUP_UNAVAILABLE', { problem });
+  const { code, path, message } = problem;
+  return new AssayError('CGROUP_UNAVAILABLE', { problem: path === undefined ? message : `${basename(path)}: ${code}` }, { cause: problem });
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MemoryGroups } from './memory-groups.ts';
@@ -74,6 +74,43 @@ test('is refused where the kernel does not let one be made, and says which file'
   expect(() => new MemoryGroups({ runId: 'run-1', root, door })).toThrow(expect.objectContaining({ code: 'CGROUP_UNAVAILABLE', details: { problem: 'assay-run-1-trial: EROFS' } }));
 });
 
+/** The kernel lists a process in one group: it is no longer in the one that it was moved out of. */
+function openDelegated(prepare: (scope: string) => void, makeAlso: (folder: string) => void = () => undefined) {
+  const root = makeRoot(DELEGATED);
+  const scope = join(root, 'sys/fs/cgroup/run.scope');
+  prepare(scope);
+  const { make, remove } = makeDoor(V2_FILES);
+  const door = {
+    make: (folder: string) => {
+      makeAlso(folder);
+      make(folder);
+      writeFileSync(join(scope, 'cgroup.procs'), '');
+    },
+    remove,
+  };
+  return { scope, open: () => new MemoryGroups({ runId: 'run-1', root, door }) };
+}
+
+test('this process is back where it was when its group does not hand memory down after all', () => {
+  const { scope, open } = openDelegated((folder) => {
+    // A write to it fails.
+    rmSync(join(folder, 'cgroup.subtree_control'));
+    mkdirSync(join(folder, 'cgroup.subtree_control'));
+  });
+  expect(open).toThrow(expect.objectContaining({ code: 'CGROUP_UNAVAILABLE', details: { problem: 'cgroup.subtree_control: EISDIR' } }));
+  expect(readFileSync(join(scope, 'cgroup.procs'), 'utf8')).toBe(String(process.pid));
+  expect(existsSync(join(scope, 'assay-run-1-main'))).toBe(false);
+});
+
+test('this process is back where it was when no group can be made below it', () => {
+  const { scope, open } = openDelegated(() => undefined, (folder) => {
+    if (folder.endsWith('-trial')) throw new Error('no room for one more');
+  });
+  expect(open).toThrow(expect.objectContaining({ code: 'CGROUP_UNAVAILABLE', details: { problem: 'no room for one more' } }));
+  expect([readFileSync(join(scope, 'cgroup.subtree_control'), 'utf8'), readFileSync(join(scope, 'cgroup.procs'), 'utf8')]).toEqual(['-memory', String(process.pid)]);
+  expect(existsSync(join(scope, 'assay-run-1-main'))).toBe(false);
+});
+
 test('what a run that was killed left is swept: this run\'s at once, others\' when they are old, and nobody else\'s', () => {
   const root = makeRoot(VERSION_1);
   const folder = (name: string) => join(root, 'sys/fs/cgroup/memory/run', name);
@@ -93,10 +130,11 @@ test('a group that could not be removed is taken again, and what was killed in i
   groups.make('engine-0', GIB);
   const count = join(root, 'sys/fs/cgroup/memory/run/assay-run-1-engine-0/memory.oom_control');
   writeKills(count, 1);
-  const { kills } = groups.make('engine-0', 2 * GIB);
-  expect(kills.claim()).toBe(false);
+  const { kills } = groups.make('engine-0', GIB);
+  const mark = kills.mark();
+  expect(kills.claim(mark)).toBe(false);
   writeKills(count, 2);
-  expect(kills.claim()).toBe(true);
+  expect(kills.claim(mark)).toBe(true);
 });
 
 test('a worker enters its group before it runs, and the group goes when it has ended', async () => {

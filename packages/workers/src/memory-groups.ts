@@ -1,11 +1,10 @@
 // A memory control group for each worker, made before it starts and removed when it has ended. Invariant: only folders named
 // assay-… are ever removed, and only while no process is in them.
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AssayError } from '@assay/domain';
-import { type ControlGroup, findMemoryGroups, GROUP_FILES, MEMBERS_FILE, readGroupFile } from './control-groups.ts';
-import { type GroupPlace, openPlace } from './group-place.ts';
+import { type ControlGroup, type FolderDoor, findMemoryGroups, GROUP_FILES, MEMBERS_FILE, readGroupFile } from './control-groups.ts';
+import { type GroupPlace, openPlace, refuse } from './group-place.ts';
 import { OomKills } from './oom-kills.ts';
 
 /** Where a worker's memory is counted. */
@@ -15,12 +14,6 @@ export interface MemoryGroup {
   kills: OomKills;
   /** After the worker and all that it started have ended. */
   remove(): Promise<void>;
-}
-
-/** How folders of the kernel are made and removed; a folder that stands in for them needs more. */
-export interface FolderDoor {
-  make(folder: string): void;
-  remove(folder: string): void;
 }
 
 const KERNEL: FolderDoor = { make: (folder) => mkdirSync(folder), remove: (folder) => rmdirSync(folder) };
@@ -39,8 +32,13 @@ export class MemoryGroups {
     this.#runId = runId;
     this.#door = door;
     this.#place = openPlace(findMemoryGroups(root), { name: `assay-${runId}-main`, door });
-    this.sweep();
-    this.#tryOut();
+    try {
+      this.#sweep();
+      this.#tryOut();
+    } catch (thrown) {
+      this.#place.leave();
+      throw refuse(thrown as Error);
+    }
   }
 
   /** `worker`: unique among the living workers of this run. */
@@ -49,12 +47,12 @@ export class MemoryGroups {
     try {
       this.#create(group, bytes);
     } catch (thrown) {
-      throw refuse(thrown);
+      throw refuse(thrown as Error);
     }
     return { limit: { bytes, membersFile: join(group.folder, MEMBERS_FILE) }, kills: new OomKills(group), remove: () => this.#remove(group.folder) };
   }
 
-  sweep(): void {
+  #sweep(): void {
     const { folder } = this.#place.parent;
     for (const name of readdirSync(folder).filter((entry) => entry.startsWith('assay-'))) {
       const isOurs = name.startsWith(`assay-${this.#runId}-`);
@@ -64,16 +62,17 @@ export class MemoryGroups {
 
   /** After the last worker has ended. */
   close(): void {
-    this.sweep();
-    this.#place.leave();
+    try {
+      this.#sweep();
+    } finally {
+      this.#place.leave();
+    }
   }
 
   #tryOut(): void {
     const folder = join(this.#place.parent.folder, `assay-${this.#runId}-trial`);
     try {
       this.#create({ ...this.#place.parent, folder }, 2 ** 30);
-    } catch (thrown) {
-      throw refuse(thrown);
     } finally {
       this.#tryRemove(folder);
     }
@@ -109,9 +108,4 @@ function isEmpty(folder: string): boolean {
 
 function ageMs(folder: string): number {
   return Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0);
-}
-
-function refuse(thrown: unknown): AssayError {
-  const { code, path, message } = thrown as NodeJS.ErrnoException;
-  return new AssayError('CGROUP_UNAVAILABLE', { problem: path === undefined ? message : `${basename(path)}: ${code}` }, { cause: thrown });
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findMemoryGroups } from './control-groups.ts';
-import { OomKills } from './oom-kills.ts';
+import { Exhaustion, OomKills } from './oom-kills.ts';
 import { startTestWorker, LOAD } from './testing/start-test-worker.ts';
 import { makeRoot, V1_FILES, writeKills } from './testing/stand-in-groups.ts';
 import { WorkerFailure } from './worker-failure.ts';
@@ -26,17 +26,30 @@ test.each([
 test('a kill explains one end, and one before the worker started explains none', () => {
   const { kills, write } = makeCount();
   write(3);
-  kills.forget();
-  expect(kills.claim()).toBe(false);
+  const mark = kills.mark();
+  const claim = () => kills.claim(mark);
+  expect(claim()).toBe(false);
   write(4);
-  expect([kills.claim(), kills.claim()]).toEqual([true, false]);
+  expect([claim(), claim()]).toEqual([true, false]);
   write(6);
-  expect([kills.claim(), kills.claim(), kills.claim()]).toEqual([true, true, false]);
+  expect([claim(), claim(), claim()]).toEqual([true, true, false]);
+});
+
+test('of two workers on one count, the one that starts after a kill takes it from nobody, and neither explains the other\'s', () => {
+  const { kills, write } = makeCount();
+  const first = new Exhaustion({ kills });
+  write(1);
+  const second = new Exhaustion({ kills });
+  expect(second.find()).toBeUndefined();
+  expect(first.find()).toBe('the machine or its container has none left');
+  write(2);
+  expect(second.find()).toBe('the machine or its container has none left');
+  expect(new Exhaustion({ kills }).find()).toBeUndefined();
 });
 
 test('where nothing counts, nothing is claimed', () => {
-  expect(new OomKills(undefined).claim()).toBe(false);
-  expect(new OomKills({ version: 2, folder: '/no/such/group' }).claim()).toBe(false);
+  expect(new OomKills(undefined).claim(0)).toBe(false);
+  expect(new OomKills({ version: 2, folder: '/no/such/group' }).claim(0)).toBe(false);
 });
 
 async function endBySigkill(onKill: (write: (count: number) => void) => void) {

@@ -1,16 +1,16 @@
 // Spawns a worker and keeps its state. Every move goes through the domain's table; every request gets exactly one answer.
-import { AssayError, formatBytes, isEndState, moveState, type WorkerState } from '@assay/domain';
-import { encodeLine, type Failure, PROTOCOL_VERSION, type WorkerEvent, type WorkerReply } from '@assay/protocol';
+import { AssayError, isEndState, moveState, type WorkerState } from '@assay/domain';
+import { encodeLine, PROTOCOL_VERSION, type WorkerEvent, type WorkerReply } from '@assay/protocol';
 import { readEvents } from './event-reader.ts';
 import { climbKillLadder, dumpStacksAndKill } from './kill-ladder.ts';
 import { readLogTail, readSize } from './log-tail.ts';
 import { type AnsweredCommand, type AnsweredType, type CommandBody, PendingCommands, type ReplyTo, type SilentCommand, type WorkerCommand } from './pending-commands.ts';
-import { ownOomKills } from './oom-kills.ts';
+import { Exhaustion, ownOomKills } from './oom-kills.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import { type GuardedProcess, type RawExit, spawnGuarded } from './spawn-guarded.ts';
 import { pathToState } from './worker-activity.ts';
 import type { MemoryGroup } from './memory-groups.ts';
-import { describeExhaustion, describeExit, type ExitInfo, wasKilled, WorkerFailure } from './worker-failure.ts';
+import { describeExit, type ExitInfo, wasKilled, WorkerFailure } from './worker-failure.ts';
 import type { Heartbeat, Hello, SpawnOptions, WorkerHandle } from './worker-handle.ts';
 
 const START_TIMEOUT_MS = 300_000;
@@ -38,14 +38,13 @@ class Worker implements WorkerHandle {
   readonly #process: GuardedProcess;
   readonly #spawnedAtMs: number;
   readonly #memory: MemoryGroup;
+  readonly #exhaustion: Exhaustion;
   readonly #pending = new PendingCommands();
   readonly #greeting = Promise.withResolvers<Hello>();
   #isGreeted = false;
   #isLoaded = false;
   #isStopping = false;
   #killReason: string | undefined;
-  /** What the kernel ended it, or a part of it, for. */
-  #exhausted: string | undefined;
   #startError: AssayError | undefined;
   #exit: ExitInfo | undefined;
   /** Where the log stood when the worker last did well: older errors explain nothing. */
@@ -60,7 +59,7 @@ class Worker implements WorkerHandle {
     this.lastProgressAtMs = this.#spawnedAtMs;
     this.#logMark = readSize(options.logFile);
     this.#memory = options.memoryGroup ?? { kills: ownOomKills(), remove: async () => undefined };
-    this.#memory.kills.forget();
+    this.#exhaustion = new Exhaustion(this.#memory);
     this.#process = spawnGuarded(describeCommand(options));
     this.#process.stdin.on('error', (error) => options.log.debug({ worker: this.name, error: error.message }, 'command not taken'));
     const eventsClosed = readEvents(this.#process.events, {
@@ -152,22 +151,7 @@ class Worker implements WorkerHandle {
 
   #failSaid(reply: WorkerReply): WorkerFailure {
     const failure = reply.type === 'failed' ? reply.failure : { class: 'unknown' as const, message: `answered with ${reply.type}` };
-    return new WorkerFailure({ kind: 'failed', role: this.role, worker: this.name, logFile: this.logFile, failure: this.#explain(failure) });
-  }
-
-  /** To the worker a rank that the kernel killed is an engine that died. */
-  #explain(failure: Failure): Failure {
-    if (failure.class !== 'engine' && failure.class !== 'unknown') return failure;
-    const exhausted = this.#findExhausted();
-    return exhausted === undefined ? failure : { ...failure, class: 'oom', message: `${describeExhaustion(exhausted)} (${failure.message})` };
-  }
-
-  #findExhausted(): string | undefined {
-    if (this.#exhausted === undefined && this.#memory.kills.claim()) {
-      const { limit } = this.#memory;
-      this.#exhausted = limit ? `the ${formatBytes(limit.bytes)} of limits.memory are used up` : 'the machine or its container has none left';
-    }
-    return this.#exhausted;
+    return new WorkerFailure({ kind: 'failed', role: this.role, worker: this.name, logFile: this.logFile, failure: this.#exhaustion.explain(failure) });
   }
 
   #failEnded(exit: ExitInfo): WorkerFailure {
@@ -206,7 +190,7 @@ class Worker implements WorkerHandle {
 
   async #conclude(raw: RawExit, eventsClosed: Promise<void>): Promise<ExitInfo> {
     const isForeignKill = wasKilled(raw) && this.#killReason === undefined && !this.#isStopping;
-    const exhausted = isForeignKill ? this.#findExhausted() : undefined;
+    const exhausted = isForeignKill ? this.#exhaustion.find() : undefined;
     await endGroup(this.pid, GROUP_GRACE_MS);
     await this.#memory.remove();
     await Promise.race([eventsClosed, new Promise((resolve) => setTimeout(resolve, EVENTS_GRACE_MS).unref())]);

@@ -1,15 +1,10 @@
-"""What a reader must know of the answers behind a score: marks on each sample, counts for the task, warnings where they are many."""
+"""What a reader must know of the answers behind a score: marks on each sample, counts for the task. What of it is worth a warning, Node decides."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from assay_worker.harnesses.answers import InstanceAnswers
 from assay_worker.protocol import AnswerTally
-
-# Above this share of unfinished thoughts a score says more about the budget than about the model.
-UNFINISHED_WARNING_SHARE = 0.05
-# Above this share of documents whose repeats are all one text, repeats say no more than one answer.
-COPIES_WARNING_SHARE = 0.95
 
 
 def mark_document(answers: list[InstanceAnswers]) -> dict[str, Any]:
@@ -36,21 +31,3 @@ def count_answers(documents: Iterable[list[InstanceAnswers]]) -> AnswerTally:
                 tally["repeated"] += 1
                 tally["copied"] += len(set(one.texts)) == 1
     return AnswerTally(**tally)
-
-
-def warn_of_answers(task: str, tally: AnswerTally) -> list[str]:
-    warnings = []
-    if tally.unfinished_thoughts > UNFINISHED_WARNING_SHARE * tally.generated:
-        share = f"{100 * tally.unfinished_thoughts / tally.generated:.3g} %"
-        warnings.append(
-            f"task {task}: {share} of the answers ({tally.unfinished_thoughts} of {tally.generated}) ended inside the model's thinking "
-            "and count as empty; a larger max_gen_toks lets it finish, and think_end_token keeps stop strings out of its thoughts"
-        )
-    if tally.control_characters:
-        warnings.append(f"task {task}: {tally.control_characters} answers hold control characters, which are left out when they are scored")
-    if tally.copied > COPIES_WARNING_SHARE * tally.repeated:
-        warnings.append(
-            f"task {task}: the repeats of {tally.copied} of {tally.repeated} requests are all the same text, so metrics over repeats say no "
-            "more than one answer does; temperature and do_sample in generation_kwargs decide whether answers are drawn"
-        )
-    return warnings

@@ -13,7 +13,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from assay_worker.harnesses.aggregation import aggregate_metrics
-from assay_worker.harnesses.answer_marks import count_answers, mark_document, warn_of_answers
+from assay_worker.harnesses.answer_marks import count_answers, mark_document
 from assay_worker.harnesses.answers import Answers, InstanceAnswers, collect_answers
 from assay_worker.harnesses.document_metrics import MetricFailures, compute_metrics
 from assay_worker.harnesses.metric_rows import build_task_rows
@@ -64,7 +64,6 @@ def score(session: Session, command: Score, advance: Callable[[], None]) -> Scor
         scored_documents=counts[1],
         headline=headline,
         answers=tally,
-        warnings=warn_of_answers(part.name, tally),
     )
 
 

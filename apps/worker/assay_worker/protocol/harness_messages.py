@@ -150,7 +150,6 @@ class Scored(Wire):
     scored_documents: Count
     headline: Literal["whole", "partial", "waived", "withheld"]
     answers: AnswerTally
-    warnings: list[str]
 
 
 class Aggregated(Wire):

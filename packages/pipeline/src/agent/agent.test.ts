@@ -32,6 +32,7 @@ async function openAgent(answer: (agent: Agent) => Promise<typeof DONE>) {
   await events.beginEpoch({ pid: process.pid, version: '0', commit: null, command: [] });
   events.subscribe(({ type }) => { if (type === 'shard_done') pass(1); });
   const reports: AttemptReport[] = [];
+  const steps: string[] = [];
   const handle = {
     name: 'engine-0',
     send: () => undefined,
@@ -42,7 +43,7 @@ async function openAgent(answer: (agent: Agent) => Promise<typeof DONE>) {
   } as unknown as WorkerHandle;
   const lease = async () => {
     pass(3);
-    return { replica: { plan: {} as Plan } as Replica, handle, release: () => undefined };
+    return { replica: { plan: {} as Plan } as Replica, handle, release: () => { steps.push('released'); } };
   };
   const order = Uint32Array.from([0, 1]);
   const agent: Agent = new Agent({
@@ -51,10 +52,13 @@ async function openAgent(answer: (agent: Agent) => Promise<typeof DONE>) {
     shards: new ShardLedger({
       shards: [{ id: 's0000', begin: 0, end: REQUESTS, requests: REQUESTS, tokens: 0, cost: 0 }], order, isAtomic: false, isFinal: (row) => results.isFinal(row), logMove: () => undefined,
     }),
-    onResults: () => undefined, onShardStarted: () => undefined, onShardEnded: (report) => reports.push(report), recover: async () => undefined,
+    onResults: () => undefined, onShardStarted: () => undefined, onShardEnded: (report) => reports.push(report), recover: async () => {
+      await Promise.resolve();
+      steps.push('recovered');
+    },
   });
   const run = (signal = new AbortController().signal) => agent.runShard({ runId: 'r', epoch: 1, shard: 's0000', attempt: 1, orderFile: '', begin: 0, end: REQUESTS }, signal);
-  return { run, reports, results };
+  return { run, reports, results, steps };
 }
 
 const fail = (kind: WorkerFailure['kind']) => new WorkerFailure({ kind, role: 'engine', worker: 'engine-0', logFile: 'engine-0.log' });
@@ -73,6 +77,12 @@ test('an attempt that failed says nothing of storing it', async () => {
   const { run, reports } = await openAgent(() => Promise.reject(fail('ended')));
   await run();
   expect(reports.map(({ outcome, seconds }) => ({ outcome, seconds }))).toEqual([{ outcome: 'failed', seconds: { wait: 3, engine: 5 } }]);
+});
+
+test('an engine that failed is leased to no other shard before it is replaced', async () => {
+  const { run, steps } = await openAgent(() => Promise.reject(fail('ended')));
+  await run();
+  expect(steps).toEqual(['recovered', 'released']);
 });
 
 test('an attempt that was called back is withdrawn, whatever its engine says', async () => {

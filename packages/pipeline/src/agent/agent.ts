@@ -219,7 +219,7 @@ export class Agent {
     if (isWithdrawn) return this.#setBack(shard);
     if (!failure) throw thrown;
     await this.#input.events.append({ type: 'attempt_failed', ...key, worker, failure: describeFailure(failure) });
-    lease.release();
+    // The lease is held until its engine is replaced: a shard that took its place would be blamed for the same death.
     await this.#input.recover({ shard, lease, failure });
   }
 

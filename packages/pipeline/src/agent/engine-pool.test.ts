@@ -5,7 +5,7 @@ import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { expect, test } from 'vitest';
 import { EnginePool, type Replica } from './engine-pool.ts';
 
-const PLAN = {} as Plan;
+const PLAN = { data: 1, deviceSets: [] as string[][], cpuSets: [] as number[][] } as Plan;
 const died = () => new WorkerFailure({ kind: 'ended', role: 'engine', worker: 'engine-0', logFile: 'engine-0.log' });
 const say = (failure: Failure, worker = 'engine-0') => new WorkerFailure({ kind: 'failed', role: 'engine', worker, logFile: `${worker}.log`, failure });
 const refused = () => say({ class: 'kv_small', message: 'no room' });
@@ -114,6 +114,43 @@ test('a replica that dies again and again without a result is given up, one that
   await restart();
   await expect(lease()).rejects.toMatchObject({ code: 'WORKER_CRASHED' });
   expect(spawned()).toBe(7);
+});
+
+test('restarts under another plan begin to count anew', async () => {
+  const { pool, replica, lease } = await openPool([]);
+  for (let rung = 0; rung < 20; rung += 1) await pool.restart({ replica, failed: replica.handle, plan: {} as Plan });
+  await expect(lease()).resolves.toBeDefined();
+});
+
+test('each cut of the shard that a replica died under allows it one more death', async () => {
+  const { pool, replica, lease, spawned } = await openPool([]);
+  for (let cuts = 0; cuts < 9; cuts += 1) await pool.restart({ replica, failed: replica.handle, plan: PLAN, cuts });
+  await expect(lease()).resolves.toBeDefined();
+  for (let death = 0; death < 20; death += 1) await pool.restart({ replica, failed: replica.handle, plan: PLAN, cuts: 8 });
+  await expect(lease()).rejects.toMatchObject({ code: 'WORKER_CRASHED', message: expect.stringContaining('15 times in a row') });
+  expect(spawned()).toBe(15);
+});
+
+test('every replica is probed at the same time: none answers before all were asked', async () => {
+  const asked: string[] = [];
+  const all = Promise.withResolvers<void>();
+  const pool = new EnginePool({
+    spawn: (number) => ({
+      name: `engine-${number}`, logFile: '',
+      request: async ({ type }: { type: string }) => {
+        asked.push(`engine-${number} ${type}`);
+        if (asked.length === 2) all.resolve();
+        await all.promise;
+        return { verdict: 'fits', peakBytes: number };
+      },
+    }) as unknown as WorkerHandle,
+    load: async () => ({}) as Loaded,
+    onRestart: () => undefined,
+  });
+  pool.start(2);
+  await pool.load(PLAN);
+  await expect(pool.probe([])).resolves.toMatchObject([{ peakBytes: 0 }, { peakBytes: 1 }]);
+  expect(asked).toEqual(['engine-0 probe', 'engine-1 probe']);
 });
 
 test('several shards of one process restart it once', async () => {

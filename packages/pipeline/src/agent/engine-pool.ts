@@ -8,7 +8,7 @@ import { describeReplica, toLoadError } from './failed-replica.ts';
 
 /** Shards that a replica holds at once: the next one waits in it before the first ends. */
 export const SHARDS_AHEAD = 2;
-/** A replica that dies this often in a row without finishing a request is not started again. */
+/** A replica that dies this often in a row without finishing a request, under one plan, is not started again. */
 const MAX_BARREN_RESTARTS = 6;
 
 export interface Replica {
@@ -44,10 +44,12 @@ interface Restart {
   plan: Plan;
   /** The plan to go on with where a load fails; undefined where no other helps. */
   stepDown?: ((failure: Failure) => Promise<Plan | undefined>) | undefined;
+  /** How often the shard it ended under has been cut in two: each cut took a death that says nothing about the replica. */
+  cuts?: number;
 }
 
 /** How a process is replaced: under which plan, and why, in words that follow its name. */
-type Replacement = Pick<Restart, 'plan' | 'stepDown'> & { why: string };
+type Replacement = Pick<Restart, 'plan' | 'stepDown' | 'cuts'> & { why: string };
 
 export class EnginePool {
   readonly replicas: Replica[] = [];
@@ -96,12 +98,13 @@ export class EnginePool {
   }
 
   /** Replaces the process `failed` under `plan`; its shards are the caller's to requeue. Several callers do it once. */
-  async restart({ replica, failed, plan, stepDown }: Restart): Promise<void> {
+  async restart({ replica, failed, ...next }: Restart): Promise<void> {
     if (replica.handle !== failed || replica.isDown || this.#isClosing) return;
     replica.isDown = true;
+    if (next.plan !== replica.plan) replica.barrenRestarts = 0;
     try {
       await failed.stop({ graceMs: 0 });
-      await this.#replace(replica, { plan, why: 'ended', stepDown });
+      await this.#replace(replica, { ...next, why: 'ended' });
       replica.isDown = false;
     } catch (thrown) {
       if (!this.#isClosing) this.#failure = thrown instanceof WorkerFailure ? toLoadError(describeFailure(thrown), describeReplica(replica), thrown) : thrown as Error;
@@ -150,7 +153,7 @@ export class EnginePool {
       replica.barrenRestarts += 1;
       // The pool ends, or another replica's failure has ended all of them: nothing more is started.
       if (this.#isClosing || !this.replicas.includes(replica)) throw new AssayError('INTERRUPTED', { instead: 'Give the same command again.' });
-      if (replica.barrenRestarts > MAX_BARREN_RESTARTS) throw this.#giveUp(replica, current.why);
+      if (replica.barrenRestarts > MAX_BARREN_RESTARTS + (current.cuts ?? 0)) throw this.#giveUp(replica, current.why);
       this.#input.onRestart(replica, current.why);
       replica.handle = this.#input.spawn(replica.number);
       try {
@@ -206,19 +209,19 @@ export class EnginePool {
   #giveUp(replica: Replica, reason: string): AssayError {
     const { name, logFile } = describeReplica(replica);
     return new AssayError('WORKER_CRASHED', {
-      role: 'engine', worker: name, how: `${MAX_BARREN_RESTARTS} times in a row`, log: logFile,
+      role: 'engine', worker: name, how: `${replica.barrenRestarts} times in a row`, log: logFile,
       problem: `no request was finished in between${reason === 'ended' ? '' : `; at last it ${reason}`}`,
     });
   }
 }
 
 /** After a load that failed; undefined where that is final. A plan that ran out of memory is not tried again. */
-async function findReplacement(thrown: unknown, { plan, stepDown }: Replacement): Promise<Replacement | undefined> {
+async function findReplacement(thrown: unknown, current: Replacement): Promise<Replacement | undefined> {
   const failure = thrown instanceof WorkerFailure ? describeFailure(thrown) : undefined;
-  const smaller = failure && FAILURE_CLASSES[failure.class].rung ? await stepDown?.(failure) : undefined;
-  if (failure && smaller) return { plan: smaller, stepDown, why: `could not load (${failure.message})` };
+  const smaller = failure && FAILURE_CLASSES[failure.class].rung ? await current.stepDown?.(failure) : undefined;
+  if (failure && smaller) return { ...current, plan: smaller, why: `could not load (${failure.message})` };
   const why = hasEnded(thrown) ? 'ended' : findRetryReason(thrown);
-  return why === undefined ? undefined : { plan, stepDown, why };
+  return why === undefined ? undefined : { ...current, why };
 }
 
 /** True where the process ended under its command, or before it could take one, and not for want of memory. */

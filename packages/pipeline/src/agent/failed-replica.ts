@@ -18,9 +18,9 @@ export function describeReplica({ number, handle, plan }: Pick<Replica, 'number'
 
 /** Its GPUs; on CPU its cores, where replicas share them out. */
 function describePlace({ data, cpuSets, deviceSets }: Plan, number: number): string | undefined {
-  const devices = deviceSets?.[number] ?? [];
+  const devices = deviceSets[number] ?? [];
   if (devices.length > 0) return devices.join(', ');
-  const cores = cpuSets?.[number] ?? [];
+  const cores = cpuSets[number] ?? [];
   if (data <= 1 || cores.length === 0) return undefined;
   return `${cores.length === 1 ? 'core' : 'cores'} ${cores.join(', ')}`;
 }

@@ -1,3 +1,4 @@
+import type { AssayError } from '@assay/domain';
 import { choosePlan, parseModelFacts, type Plan } from '@assay/planner';
 import { type Failure, INDEX_COLUMNS, type RequestIndex } from '@assay/protocol';
 import type { EventLog } from '@assay/store';
@@ -34,7 +35,7 @@ function buildPlan(index: RequestIndex): Plan {
   });
 }
 
-function setUp() {
+function setUp({ mayStepDown = true } = {}) {
   const index = buildIndex();
   const plan = buildPlan(index);
   const order = Uint32Array.from({ length: REQUESTS }, (_, row) => row);
@@ -43,14 +44,15 @@ function setUp() {
   const restarts: Plan[] = [];
   const loads: StepDown[] = [];
   const rungs: string[] = [];
+  const causes: string[] = [];
   const queued: string[] = [];
   const tried = [plan];
   const input: RecoveryInput = {
-    epoch: 1, index, shards, tried, mayStepDown: true, downfalls: new Map(),
+    epoch: 1, index, shards, tried, mayStepDown, downfalls: new Map(),
     events: { history: { rungs }, append: async ({ type }: { type: string }) => { rungs.push(type); } } as unknown as EventLog,
     pool: { restart: async ({ plan: next, stepDown }: { plan: Plan; stepDown: StepDown }) => { restarts.push(next); loads.push(stepDown); } } as unknown as EnginePool,
     agent: () => ({ enqueue: async (added: LedgerShard[]) => { queued.push(...added.map(({ id }) => id)); } }) as unknown as Agent,
-    onRung: async () => undefined,
+    onRung: async (_, cause) => { causes.push(cause); },
   };
   const fail = (number: number, on: { replica: Replica; handle: WorkerHandle }, failure?: Failure | ExitInfo) => {
     const shard = shards.shards.get(`s000${number}`) as LedgerShard;
@@ -64,7 +66,7 @@ function setUp() {
     const handle = {} as WorkerHandle;
     return { replica: { handle, plan: under } as Replica, handle };
   };
-  return { plan, tried, restarts, loads, rungs, queued, shards, fail, replicaOf };
+  return { plan, tried, restarts, loads, rungs, causes, queued, shards, fail, replicaOf };
 }
 
 const OOM: Failure = { class: 'oom', message: 'can\'t allocate memory', where: 'logits' };
@@ -106,12 +108,13 @@ test('an engine that the kernel ended for want of memory takes a rung, one that 
 });
 
 test('a load that fails in mid-run for want of cache steps down as one that ran out of memory does', async () => {
-  const { plan, tried, loads, fail, replicaOf } = setUp();
+  const { plan, tried, loads, causes, fail, replicaOf } = setUp();
   await fail(0, replicaOf(plan));
   const [stepDown] = loads;
   await expect(stepDown?.({ class: 'arch', message: 'unknown' })).resolves.toBeUndefined();
   await expect(stepDown?.({ class: 'kv_small', message: 'no room for one request' })).resolves.toBe(tried[1]);
   expect(tried).toHaveLength(2);
+  expect(causes).toEqual([expect.stringMatching(/^an engine that was started again has too little room for its KV cache \(.*no room for one request\)$/)]);
 });
 
 test('an engine that merely ended is started again under the same plan', async () => {
@@ -119,4 +122,26 @@ test('an engine that merely ended is started again under the same plan', async (
   await fail(0, replicaOf(plan));
   expect({ restarts, rungs, tried }).toEqual({ restarts: [plan], rungs: [], tried: [plan] });
   expect(shards.shards.get('s0000')).toMatchObject({ crashes: 1, attempt: 2, solo: true });
+});
+
+test('however many rungs a shard takes, none of them counts as a failure of it: with none left it is cut in two', async () => {
+  const { plan, tried, queued, causes, shards, fail, replicaOf } = setUp();
+  const shard = shards.shards.get('s0000') as LedgerShard;
+  while (shard.state === 'pending') await fail(0, replicaOf(tried.at(-1) as Plan), OOM);
+  expect(tried[0]).toBe(plan);
+  expect(tried.length).toBeGreaterThan(3);
+  expect(causes).toEqual(Array.from({ length: tried.length - 1 }, () => "out of memory in mid-run (can't allocate memory)"));
+  expect(queued).toEqual([...tried.slice(1).map(() => 's0000'), 's0000.0', 's0000.1']);
+  // Each attempt has a file of its own.
+  expect(shard.attempt).toBe(tried.length + 1);
+});
+
+test('strict, which takes no rung, ends at the first lack of memory and says what to do', async () => {
+  const { plan, tried, restarts, queued, fail, replicaOf } = setUp({ mayStepDown: false });
+  const on = { ...replicaOf(plan), handle: { name: 'engine-0', logFile: 'engine-0.log' } as WorkerHandle };
+  on.replica.handle = on.handle;
+  const error = await fail(0, on, OOM).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'PROBE_OOM', message: expect.stringContaining("shard s0000 ran out of memory in mid-run, where strict takes no smaller plan (engine-0: can't allocate memory)") });
+  expect((error as AssayError).remedy).toMatch(/^Give another --output_path, and run with max_num_batched_tokens=\d+,max_num_seqs=\d+ in model_args or with determinism: fast\. The log is engine-0\.log\.$/);
+  expect({ restarts, queued, tried }).toEqual({ restarts: [], queued: [], tried: [plan] });
 });

@@ -1,6 +1,6 @@
 // What happens after an attempt failed: a smaller plan, a fresh engine, a retry, a cut in two, or a request named as the cause.
 // The same plan is never tried twice after an OOM, and one bad request costs itself alone.
-import type { Outcome } from '@assay/domain';
+import { AssayError, type Outcome } from '@assay/domain';
 import { nextRung, type Plan } from '@assay/planner';
 import { FAILURE_CLASSES, type Failure, type RequestIndex, type Result } from '@assay/protocol';
 import type { EventLog } from '@assay/store';
@@ -29,16 +29,25 @@ export interface RecoveryInput {
   tried: Plan[];
   /** Why each process that failed did. */
   downfalls: Map<WorkerHandle, Downfall>;
-  /** Resolves when a further start would begin with it. */
-  onRung(plan: Plan, why: string): Promise<void>;
+  /** Resolves when a further start would begin with it. `cause`: what the plan before lacked, for people. */
+  onRung(plan: Plan, cause: string): Promise<void>;
 }
 
-/** Handles one failed attempt; resolves when its shard is queued again or has ended. */
+/** What lacks memory, by what a rung has to help with. */
+const RUNG_CAUSES = {
+  term: 'out of memory in mid-run',
+  start_share: 'too little memory is free to start an engine again',
+  cache_room: 'an engine that was started again has too little room for its KV cache',
+} as const;
+
+/** Handles one failed attempt; resolves when its shard is queued again or has ended. Throws PROBE_OOM in strict. */
 export async function recoverFromFailure(input: RecoveryInput, failed: FailedAttempt): Promise<void> {
   const failure = describeFailure(failed.failure);
   const { replica, handle } = failed.lease;
   const hasCrashed = failed.failure.kind === 'ended' || FAILURE_CLASSES[failure.class].restart;
-  if (!hasCrashed) return applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, false), failure });
+  if (!hasCrashed) return applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, 'failed'), failure });
+  const lacksMemory = FAILURE_CLASSES[failure.class].rung !== false;
+  if (lacksMemory && !input.mayStepDown) throw refuseSmaller(input, failed, failure);
   const { cause, smallerPlan } = findDownfall(input, failed, failure);
   const rung = await smallerPlan;
   const replacement = { replica, failed: handle, stepDown: (reason: Failure) => stepDown(input, { replica, shard: failed.shard, failure: reason }) };
@@ -47,8 +56,8 @@ export async function recoverFromFailure(input: RecoveryInput, failed: FailedAtt
     await input.pool.restart({ ...replacement, plan: rung });
     return input.agent().enqueue([failed.shard]);
   }
-  await input.pool.restart({ ...replacement, plan: input.tried.at(-1) as Plan });
-  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, true), failure: cause });
+  await input.pool.restart({ ...replacement, plan: input.tried.at(-1) as Plan, cuts: failed.shard.cuts });
+  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, lacksMemory ? 'oom' : 'crashed'), failure: cause });
 }
 
 /** The first of a process's shards to tell says why it failed: to the others it merely ended. */
@@ -62,18 +71,34 @@ function findDownfall(input: RecoveryInput, { lease: { replica, handle }, shard 
 
 /** The plan to go on with; undefined where none is left. A replica that failed under an older plan takes the one that others took since. */
 async function stepDown(input: RecoveryInput, { replica, shard, failure }: { replica: Replica; shard: LedgerShard; failure: Failure }): Promise<Plan | undefined> {
-  if (!input.mayStepDown || !FAILURE_CLASSES[failure.class].rung) return undefined;
+  const { rung: help } = FAILURE_CLASSES[failure.class];
+  if (!input.mayStepDown || !help) return undefined;
   const current = input.tried.at(-1) as Plan;
   if (replica.plan !== current) return current;
   const rung = nextRung(current, failure, input.tried);
   // Other replicas go on where they are, so a rung that lays the devices out anew is for the next start.
-  if (!rung || rung.data !== current.data) return undefined;
+  if (!rung || (['data', 'tensor', 'pipeline'] as const).some((size) => rung[size] !== current[size])) return undefined;
   input.tried.push(rung);
+  input.shards.forgetFailures();
   const from = input.events.history.rungs.length;
   const why = sayWhose(failure.message, current, describeReplica(replica));
   await input.events.append({ type: 'rung_taken', epoch: input.epoch, from, to: from + 1, why, shard: shard.id });
-  await input.onRung(rung, why);
+  await input.onRung(rung, `${RUNG_CAUSES[help]} (${why})`);
   return rung;
+}
+
+/** The plan of a strict run is part of what makes its results the same again, so it can only be another run's. */
+function refuseSmaller({ tried }: RecoveryInput, { lease: { replica }, shard }: FailedAttempt, failure: Failure): AssayError {
+  const plan = tried.at(-1) as Plan;
+  const { name, logFile } = describeReplica(replica);
+  const { maxNumBatchedTokens, maxNumSeqs } = nextRung(plan, failure, tried) ?? plan;
+  const isSmaller = maxNumBatchedTokens < plan.maxNumBatchedTokens || maxNumSeqs < plan.maxNumSeqs;
+  const smaller = isSmaller ? `with max_num_batched_tokens=${maxNumBatchedTokens},max_num_seqs=${maxNumSeqs} in model_args` : 'where there is more memory';
+  return new AssayError('PROBE_OOM', {
+    worker: name, log: logFile, class: failure.class,
+    problem: `shard ${shard.id} ran out of memory in mid-run, where strict takes no smaller plan (${name}: ${failure.message})`,
+    instead: `Give another --output_path, and run ${smaller} or with determinism: fast. The log is ${logFile}.`,
+  });
 }
 
 async function applyVerdict(input: RecoveryInput, shard: LedgerShard, { verdict, failure }: { verdict: Verdict; failure: Failure }): Promise<void> {

@@ -174,6 +174,18 @@ test('how long a task\'s answers were is known to the next run of these weights,
   }
 });
 
+test('all tasks of a run are learned in one write', async () => {
+  const tasks = Array.from({ length: 50 }, (_, number) => ({ task: `task-${number}` }));
+  const experience = await open();
+  const history = experience.answerHistory({ tasks, chatTemplateDigest: null } as unknown as Parameters<typeof experience.answerHistory>[0]);
+  for (let answer = 0; answer < 500; answer += 1) history.note(answer % 50, answer);
+  experience.noteAnswers(history, () => 10);
+  await experience.settle();
+  const { entries } = JSON.parse(await readFile(join(input.home, 'learned-lengths.json'), 'utf8')) as { entries: { at: string }[] };
+  expect(entries).toHaveLength(50);
+  expect(new Set(entries.map(({ at }) => at)).size).toBe(1);
+});
+
 test('a home that cannot be written fails nothing, and weights that are not here yet are not remembered', async () => {
   const plan = planFor();
   const nowhere = join(input.home, 'log', 'home');

@@ -84,12 +84,13 @@ export class Experience {
   }
 
   noteAnswers(history: AnswerHistory, generations: (task: number) => number): void {
-    for (const lengths of history.summarize(generations)) {
-      this.#write('lengths', async (subject) => {
-        const isAlike = (other: LearnedLengths) => isOfModel(other, subject) && other.task === lengths.task;
-        return learnedLengths(this.#input.home).add({ ...subject, at: now(), ...lengths }, isAlike, KEPT_RUNS);
-      });
-    }
+    const summaries = history.summarize(generations);
+    if (summaries.length === 0) return;
+    this.#write('lengths', async (subject) => {
+      const at = now();
+      const entries = summaries.map((lengths) => ({ ...subject, at, ...lengths }));
+      return learnedLengths(this.#input.home).add(entries, (entry, other) => isOfModel(other, subject) && other.task === entry.task, KEPT_RUNS);
+    });
   }
 
   noteProbe({ plan, steps, verdict, failure, measured }: ProbedPlan): void {
@@ -98,11 +99,11 @@ export class Experience {
     const { where, message, allocationBytes } = failure ?? {};
     this.#write('verdict', async (subject) => {
       const entry = { ...subject, at: now(), plan: name, shape, verdict, roomBytes: this.#roomOf(plan), where, message, allocationBytes };
-      return learnedVerdicts(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.plan === name && other.shape === shape);
+      return learnedVerdicts(this.#input.home).add([entry], (_, other) => isAbout(other, subject) && other.plan === name && other.shape === shape);
     });
     // The simulated engine's memory is what its arguments say, and no model's.
     if (verdict === 'oom' || config.model === 'simulated') return;
-    for (const [kind, measuredBytes] of Object.entries(measured) as [MemoryKind, number][]) this.#noteMemory(plan, { kind, measuredBytes, setting: `${name}-${shape}` });
+    this.#noteMemory(plan, measured, `${name}-${shape}`);
   }
 
   /** `rates`: seconds a unit of work on all replicas together. */
@@ -111,7 +112,7 @@ export class Experience {
     const times = observeTime(plan, this.#input.node, measured);
     this.#write('speed', async (subject) => {
       const entry = { ...subject, at: now(), setting, rates: mapRates(measured.rates, (seconds) => seconds * plan.data), times };
-      return learnedSpeeds(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.setting === setting, KEPT_RUNS);
+      return learnedSpeeds(this.#input.home).add([entry], (_, other) => isAbout(other, subject) && other.setting === setting, KEPT_RUNS);
     });
   }
 
@@ -125,12 +126,15 @@ export class Experience {
     return this.#lessons.speeds.filter((entry) => entry.setting === setting).slice(-KEPT_RUNS);
   }
 
-  #noteMemory(plan: Plan, { kind, measuredBytes, setting }: { kind: MemoryKind; measuredBytes: number; setting: string }): void {
+  #noteMemory(plan: Plan, measured: ProbedPlan['measured'], setting: string): void {
     const { facts, workload } = plan;
-    const observation = observeMemory(estimateMemory({ facts, plan, workload, kind }), Math.round(measuredBytes));
+    const observations = (Object.entries(measured) as [MemoryKind, number][]).map(([kind, measuredBytes]) => (
+      { kind, setting, model: MEMORY_MODEL, ...observeMemory(estimateMemory({ facts, plan, workload, kind }), Math.round(measuredBytes)) }
+    ));
+    if (observations.length === 0) return;
     this.#write('memory', async (subject) => {
-      const entry = { ...subject, at: now(), model: MEMORY_MODEL, kind, setting, ...observation };
-      return learnedMemory(this.#input.home).add(entry, (other) => isAbout(other, subject) && other.kind === kind && other.setting === setting);
+      const entries = observations.map((observation) => ({ ...subject, at: now(), ...observation }));
+      return learnedMemory(this.#input.home).add(entries, (entry, other) => isAbout(other, subject) && other.kind === entry.kind && other.setting === setting);
     });
   }
 

@@ -10,9 +10,9 @@ import type { ProbeReport } from '../stages/probe-report.ts';
 import type { Scorer } from '../stages/score.ts';
 import { describeDevice } from './device.ts';
 import { describeEngine } from './engine.ts';
-import type { EngineRecord } from './engine-record.ts';
+import type { EngineRecord } from '../stages/engine-record.ts';
 import { describeCoverage, describeEvents, describeResults, describeTasks, describeTime, describeWork } from './outcomes.ts';
-import { describePlan, describeProbe, describeRungsAndOrder } from './plan.ts';
+import { describeOrders, describePlan, describeProbe, describeRungs } from './plan.ts';
 import { describeHarness, describeModel, describePrompts, describeSeeds } from './sources.ts';
 
 export interface SealInput {
@@ -49,7 +49,8 @@ export async function composeManifest(context: RunContext, input: SealInput): Pr
     device: describeDevice(engine),
     plan: describePlan(config, engine.plan, history.rungs.length),
     probe: describeProbe(probe),
-    ...describeRungsAndOrder(history),
+    rungs: describeRungs(history),
+    order: describeOrders(history),
     ...describeWork(history),
     ...describeTime(history, input.idle),
     ...describeEvents(history),

@@ -2,7 +2,7 @@ import type { Loaded, Rank } from '@assay/protocol';
 import { expect, test } from 'vitest';
 import { buildSampleEffective, buildSampleRank } from '../../../../test/support/sample-effective.ts';
 import { describeDevice } from './device.ts';
-import { recordReplicas } from './engine-record.ts';
+import { recordReplicas } from '../stages/engine-record.ts';
 
 const GIB = 2 ** 30;
 // What nvidia-smi lists: the first GPU is somebody else's.

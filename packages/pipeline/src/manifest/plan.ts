@@ -21,13 +21,15 @@ export function describeProbe({ rungs, seconds }: ProbeReport): ManifestInput['p
   };
 }
 
-function describePlanBriefly({ memory, why, tensorSizes, ...plan }: Plan): Record<string, unknown> {
+function describePlanBriefly({ memory, why, tensorSizes, rungRoom, ...plan }: Plan): Record<string, unknown> {
   return plan;
 }
 
-export function describeRungsAndOrder({ rungs, orders }: RunHistory): Pick<ManifestInput, 'rungs' | 'order'> {
-  return {
-    rungs: rungs.map(({ epoch, from, to, why, shard }) => ({ epoch, from, to, why, shard: shard ?? null })),
-    order: orders.map(({ epoch, rule, digest, rows, shards, expectedNewTokens }) => ({ epoch, rule, digest, rows, shards, ...(expectedNewTokens ? { expectedNewTokens } : {}) })),
-  };
+export function describeRungs({ rungs }: RunHistory): ManifestInput['rungs'] {
+  return rungs.map(({ epoch, from, to, why, shard }) => ({ epoch, from, to, why, shard: shard ?? null }));
+}
+
+/** One order for each epoch. */
+export function describeOrders({ orders }: RunHistory): ManifestInput['order'] {
+  return orders.map(({ epoch, rule, digest, rows, shards, expectedNewTokens }) => ({ epoch, rule, digest, rows, shards, ...(expectedNewTokens ? { expectedNewTokens } : {}) }));
 }

@@ -51,6 +51,6 @@ export function describeSeeds(rendered: Rendered, { effective: { numerics, runSe
   return {
     ...(rendered.seeds as ManifestInput['seeds']),
     engine: { value: numerics.seed, appliedTo: ['the engine\'s own random state'] },
-    request: { value: runSeed, appliedTo: ['each sampled request, with its task, ordinal and repeat'] },
+    request: { value: runSeed, appliedTo: ['each sampled request, with its prompt\'s tokens and its repeat'] },
   };
 }

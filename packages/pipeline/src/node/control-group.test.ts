@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
-import { readControlGroup } from './control-group.ts';
+import { readGroupLimits } from './control-group.ts';
 import { isOwnProcess } from './own-processes.ts';
 import { countNumaNodes, parseCpuList, readAllowedCpus, readInstructionSets } from './processor-facts.ts';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
@@ -23,12 +23,12 @@ test('version 2: the tightest limit on the way up holds, and page cache counts a
     'sys/fs/cgroup/user.slice/memory.max': `${8 * GIB}\n`, 'sys/fs/cgroup/user.slice/memory.current': `${5 * GIB}\n`, 'sys/fs/cgroup/user.slice/memory.stat': `anon 1\ninactive_file ${3 * GIB}\n`,
     'sys/fs/cgroup/user.slice/cpu.max': '150000 100000\n', 'sys/fs/cgroup/user.slice/run.scope/memory.max': 'max\n', 'sys/fs/cgroup/user.slice/run.scope/cpu.max': 'max 100000\n',
   });
-  expect(readControlGroup(root)).toEqual({ memoryBytes: 8 * GIB, freeBytes: 6 * GIB, cpus: 1.5 });
+  expect(readGroupLimits(root)).toEqual({ memoryBytes: 8 * GIB, freeBytes: 6 * GIB, cpus: 1.5 });
 });
 
 test('version 2 in a container: the group is the root itself, whatever path the host gives it', () => {
   const root = makeRoot({ 'proc/self/cgroup': '0::/../../kubepods/pod1\n', 'sys/fs/cgroup/memory.max': `${4 * GIB}\n`, 'sys/fs/cgroup/memory.current': `${GIB}\n`, 'sys/fs/cgroup/cpu.max': '400000 100000\n' });
-  expect(readControlGroup(root)).toEqual({ memoryBytes: 4 * GIB, freeBytes: 3 * GIB, cpus: 4 });
+  expect(readGroupLimits(root)).toEqual({ memoryBytes: 4 * GIB, freeBytes: 3 * GIB, cpus: 4 });
 });
 
 test('version 1: memory and quota have trees of their own', () => {
@@ -38,13 +38,13 @@ test('version 1: memory and quota have trees of their own', () => {
     'sys/fs/cgroup/memory/memory.limit_in_bytes': '9223372036854771712\n',
     'sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us': '200000\n', 'sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us': '100000\n',
   });
-  expect(readControlGroup(root)).toEqual({ memoryBytes: 2 * GIB, freeBytes: 1.5 * GIB, cpus: 2 });
+  expect(readGroupLimits(root)).toEqual({ memoryBytes: 2 * GIB, freeBytes: 1.5 * GIB, cpus: 2 });
 });
 
 test('without limits, or without control groups, nothing is limited', () => {
-  expect(readControlGroup(makeRoot({ 'proc/self/cgroup': '0::/\n', 'sys/fs/cgroup/memory.max': 'max\n', 'sys/fs/cgroup/cpu.max': 'max 100000\n' }))).toEqual({});
-  expect(readControlGroup(makeRoot({ 'sys/fs/cgroup/cpu/cpu.cfs_quota_us': '-1\n', 'sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n' }))).toEqual({});
-  expect(readControlGroup(makeTempDir())).toEqual({});
+  expect(readGroupLimits(makeRoot({ 'proc/self/cgroup': '0::/\n', 'sys/fs/cgroup/memory.max': 'max\n', 'sys/fs/cgroup/cpu.max': 'max 100000\n' }))).toEqual({});
+  expect(readGroupLimits(makeRoot({ 'sys/fs/cgroup/cpu/cpu.cfs_quota_us': '-1\n', 'sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n' }))).toEqual({});
+  expect(readGroupLimits(makeTempDir())).toEqual({});
 });
 
 test('the cores of the process\'s affinity are read, not those of the machine', () => {

@@ -1,9 +1,9 @@
 // Limits of the control group that this process runs in, of both versions, each group on the way up to the root included: the
 // tightest holds.
-import { listGroupFolders, parseGroupPaths } from '@assay/domain';
+import { listGroupFolders, parseGroupPaths } from '@assay/workers';
 import { readText } from './read-text.ts';
 
-export interface ControlGroup {
+export interface GroupLimits {
   /** The limit, where one is set. */
   memoryBytes?: number;
   /** What that limit leaves: page cache that the kernel would give up counts as free. */
@@ -12,19 +12,19 @@ export interface ControlGroup {
   cpus?: number;
 }
 
-interface GroupFiles {
+interface LimitFiles {
   limit: string;
   usage: string;
   cache: RegExp;
 }
 
-const MEMORY_V2: GroupFiles = { limit: 'memory.max', usage: 'memory.current', cache: /^inactive_file (\d+)$/m };
-const MEMORY_V1: GroupFiles = { limit: 'memory.limit_in_bytes', usage: 'memory.usage_in_bytes', cache: /^total_inactive_file (\d+)$/m };
+const MEMORY_V2: LimitFiles = { limit: 'memory.max', usage: 'memory.current', cache: /^inactive_file (\d+)$/m };
+const MEMORY_V1: LimitFiles = { limit: 'memory.limit_in_bytes', usage: 'memory.usage_in_bytes', cache: /^total_inactive_file (\d+)$/m };
 // Version 1 writes a number near 2^63 for "no limit".
 const NO_LIMIT_BYTES = 2 ** 60;
 
 /** `root` stands for the file system's root in tests. */
-export function readControlGroup(root = ''): ControlGroup {
+export function readGroupLimits(root = ''): GroupLimits {
   const paths = parseGroupPaths(readText(`${root}/proc/self/cgroup`));
   const base = `${root}/sys/fs/cgroup`;
   const memory = [...readMemory(listGroupFolders(base, paths.get('')), MEMORY_V2), ...readMemory(listGroupFolders(`${base}/memory`, paths.get('memory')), MEMORY_V1)];
@@ -39,7 +39,7 @@ export function readControlGroup(root = ''): ControlGroup {
   };
 }
 
-function readMemory(groups: readonly string[], { limit, usage, cache }: GroupFiles): { limit: number; free: number }[] {
+function readMemory(groups: readonly string[], { limit, usage, cache }: LimitFiles): { limit: number; free: number }[] {
   return groups.flatMap((group) => {
     const bytes = Number.parseInt(readText(`${group}/${limit}`), 10);
     if (!(bytes >= 0 && bytes < NO_LIMIT_BYTES)) return [];

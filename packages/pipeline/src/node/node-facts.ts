@@ -4,7 +4,7 @@ import { freemem } from 'node:os';
 import { KIB } from '@assay/domain';
 import type { NodeFacts } from '@assay/planner';
 import { findCompiler } from './compiler.ts';
-import { type ControlGroup, readControlGroup } from './control-group.ts';
+import { type GroupLimits, readGroupLimits } from './control-group.ts';
 import { surveyGpus } from './gpu-devices.ts';
 import { isOwnProcess } from './own-processes.ts';
 import { countNumaNodes, readAllowedCpus, readInstructionSets } from './processor-facts.ts';
@@ -20,7 +20,7 @@ interface ReadOptions {
 /** Throws CONFIG_VALUE where CUDA_VISIBLE_DEVICES is wrong. */
 export async function readNodeFacts(env: Readonly<Record<string, string | undefined>>, { smiTimeoutMs = SMI_TIMEOUT_MS }: ReadOptions = {}): Promise<NodeFacts> {
   const [survey, shmBytes] = await Promise.all([surveyGpus({ env, timeoutMs: smiTimeoutMs, isOwn: isOwnProcess }), readSharedMemory()]);
-  const group = readControlGroup();
+  const group = readGroupLimits();
   const cpus = readAllowedCpus();
   const compiler = findCompiler(env);
   return {
@@ -36,7 +36,7 @@ export async function readNodeFacts(env: Readonly<Record<string, string | undefi
 }
 
 /** What the kernel says is available, or what the control group leaves of its limit where that is less. */
-function readAvailableMemory({ freeBytes = Infinity }: ControlGroup): number {
+function readAvailableMemory({ freeBytes = Infinity }: GroupLimits): number {
   const available = Number(/^MemAvailable:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0) * KIB || freemem();
   return Math.min(available, freeBytes);
 }

@@ -1,9 +1,10 @@
+import { leasePortRange } from '@assay/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
 import { EnginePorts } from './engine-ports.ts';
 
-function openPorts(env: Record<string, string> = {}) {
-  const ports = new EnginePorts(makeTempDir(), env);
+function openPorts(env: Record<string, string> = {}, home = makeTempDir()) {
+  const ports = new EnginePorts(home, env);
   onTestFinished(() => ports.release());
   return async (replica: number) => Number((await ports.take(replica))['VLLM_PORT']);
 }
@@ -24,4 +25,36 @@ test('the user\'s own VLLM_PORT is where the ranges begin', async () => {
 
 test('a VLLM_PORT that is none does not count', async () => {
   expect(await openPorts({ VLLM_PORT: 'tcp://10.0.0.1:80' })(0)).toBeGreaterThanOrEqual(20_000);
+});
+
+test('replicas have ranges of their own also where the user\'s VLLM_PORT lies among the outgoing ports', async () => {
+  const take = openPorts({ VLLM_PORT: '50000' });
+  const [first, second] = [await take(0), await take(1)];
+  expect(first).toBeGreaterThanOrEqual(50_000);
+  expect(second).toBeGreaterThanOrEqual(first + 16);
+});
+
+test('where no range is left each replica has a port of its own, and none has the user\'s', async () => {
+  const home = makeTempDir();
+  const firstPort = 65_520;
+  const held = await leasePortRange(home, { place: 0, firstPort });
+  onTestFinished(() => held?.release());
+  const take = openPorts({ VLLM_PORT: String(firstPort) }, home);
+  const ports = [await take(0), await take(1), await take(1)];
+  expect(ports.every((port) => port > 0 && port !== firstPort)).toBe(true);
+  expect(new Set(ports).size).toBe(3);
+});
+
+test('above the last whole range there is none, and what a replica held is given back once', async () => {
+  const take = openPorts({ VLLM_PORT: '65530' });
+  expect(await take(0)).not.toBe(65_530);
+  const home = makeTempDir();
+  const own = openPorts({ VLLM_PORT: '65520' }, home);
+  expect(await own(0)).toBe(65_520);
+  await own(0);
+  const other = await leasePortRange(home, { place: 0, firstPort: 65_520 });
+  onTestFinished(() => other?.release());
+  expect(other?.first).toBe(65_520);
+  await own(0);
+  expect(await leasePortRange(home, { place: 0, firstPort: 65_520 })).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 // Ports of the engines: each process that loads gets a range of its own, in which vLLM's get_open_port looks. Left alone it draws
 // a port, gives it back and binds it later, which several engines that start at once do to each other. vLLM 0.32 lets ranks meet
 // over a file instead, but for ROCm's AITER kernels and some connectors; where it asks for a port, it is one of these.
-import { countRanges, leasePortRange, type PortRange } from '@assay/store';
+import { countRanges, drawPort, leasePortRange, type PortRange } from '@assay/store';
 
 export class EnginePorts {
   readonly #home: string;
@@ -23,10 +23,11 @@ export class EnginePorts {
     const before = this.#held.get(replica);
     const place = this.#place;
     this.#place += 1;
-    const range = await leasePortRange(this.#home, { place, ...(this.#firstPort === undefined ? {} : { firstPort: this.#firstPort }) });
+    const range = await leasePortRange(this.#home, { place, firstPort: this.#firstPort });
     before?.release();
-    // Where all are in use the engine draws its own, as it would without us.
-    if (range === undefined) return {};
+    this.#held.delete(replica);
+    // Where all are in use: a drawn one, as vLLM would take. The user's own would be inherited, and is the same for all replicas.
+    if (range === undefined) return { VLLM_PORT: String(await drawPort()) };
     this.#place = Math.max(this.#place, range.place + 1);
     this.#held.set(replica, range);
     return { VLLM_PORT: String(range.first) };

@@ -1,15 +1,16 @@
 // The engine workers of a run: where each replica lies, how its process is started, and how it loads a plan.
-import { cpuProcessEnvOf, engineArgsOf, engineEnvOf, layOutCores, type Plan, readPlanWishes } from '@assay/planner';
+import { engineArgsOf, engineEnvOf, layOutCores, type Plan, readPlanWishes } from '@assay/planner';
 import type { Loaded } from '@assay/protocol';
 import { workerLogFile } from '@assay/store';
 import { spawnWorker, watchProgress, type WorkerHandle } from '@assay/workers';
 import type { Replica } from '../agent/engine-pool.ts';
-import { WORKER_PATH } from '../harness-worker.ts';
 import type { Prepared } from '../prepare-run.ts';
 import { showWarning } from '../run-context.ts';
 import type { Dispatcher } from '../stages/dispatch.ts';
+import { processEnvOf } from './engine-environment.ts';
 import type { EnginePorts } from './engine-ports.ts';
 import type { MemoryLimit } from './memory-limit.ts';
+import { WORKER_PATH } from './worker-path.ts';
 import { noteMove, noteStart } from './worker-record.ts';
 
 type EarlyLayout = Pick<Plan, 'data' | 'threadsPerWorker' | 'cpuSets'>;
@@ -29,14 +30,14 @@ interface EngineSpawn {
 }
 
 export function spawnEngine(prepared: Prepared, { number, layout, limit, onResults }: EngineSpawn): WorkerHandle {
-  const { context } = prepared;
+  const { context, node } = prepared;
   const { config, home, log, python, run } = context;
   const name = `engine-${number}`;
   const cpus = layout?.cpuSets[number];
   const memoryGroup = limit.makeGroup(name);
   const handle: WorkerHandle = spawnWorker({
     role: 'engine', name, python, pythonPath: WORKER_PATH, logFile: workerLogFile(run.dir, name), log,
-    env: { ASSAY_HOME: home, ASSAY_ENGINE: config.model, ...(layout ? cpuProcessEnvOf(layout) : {}) },
+    env: processEnvOf({ home, engine: config.model, node, layout }),
     ...(cpus ? { cpus } : {}),
     ...(memoryGroup ? { memoryGroup } : {}),
     onEvent: (event) => { if (event.type === 'results') onResults(event); },

@@ -1,7 +1,7 @@
 // The harness worker of a run, in its record and its metrics.
 import { workerLogFile } from '@assay/store';
-import { HarnessWorker } from '../harness-worker.ts';
 import type { Prepared } from '../prepare-run.ts';
+import { HarnessWorker } from './harness-worker.ts';
 import { noteMove, noteStart } from './worker-record.ts';
 
 export function startHarness(prepared: Prepared): HarnessWorker {

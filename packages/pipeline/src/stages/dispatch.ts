@@ -13,7 +13,8 @@ import { ShardLedger } from '../agent/shard-ledger.ts';
 import type { AnswerHistory } from '../experience/answer-history.ts';
 import { ProgressReporter } from '../progress-reporter.ts';
 import { type RunContext, showWarning } from '../run-context.ts';
-import { type Dispatchable, writePlan } from './plan.ts';
+import type { Dispatchable } from './order-requests.ts';
+import { writePlan } from './plan.ts';
 
 /** How long a drain lets the requests in the engines finish. */
 const DRAIN_GRACE_MS = 60_000;
@@ -52,8 +53,8 @@ export function createDispatcher(context: RunContext, input: DispatchInput): Dis
   });
   const recovery = {
     epoch: context.epoch, index, events: context.events, pool, shards, agent: () => agent, mayStepDown: !isAtomic, tried: input.tried, downfalls: new Map<WorkerHandle, Downfall>(),
-    onRung: async (plan: Plan, why: string) => {
-      showWarning(context, `out of memory in mid-run (${why}); going on with a smaller plan`);
+    onRung: async (plan: Plan, cause: string) => {
+      showWarning(context, `${cause}; going on with a smaller plan`);
       context.metrics.set('assay_plan_rung', context.events.history.rungs.length);
       await writePlan(context, plan);
     },

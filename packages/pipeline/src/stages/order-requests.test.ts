@@ -7,7 +7,7 @@ import { ResultLedger } from '@assay/store';
 import { expect, test } from 'vitest';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
 import { AnswerHistory } from '../experience/answer-history.ts';
-import { orderOpenRequests } from './plan.ts';
+import { orderOpenRequests } from './order-requests.ts';
 
 type Context = Parameters<typeof orderOpenRequests>[0];
 type Planned = Parameters<typeof orderOpenRequests>[1];

@@ -1,10 +1,9 @@
-// PLAN: how the model and the batches lie on the devices, and the order and cut of what is still to run. Pure choices are the
-// planner's; this stage reads the files it needs and writes what was chosen.
-import { join } from 'node:path';
+// PLAN: how the model and the batches lie on the devices. The pure choice is the planner's; this stage reads the files it needs
+// and writes what was chosen.
 import { AssayError } from '@assay/domain';
-import { cutShards, digestOrder, explainPlan, kvCacheTokens, type ModelFacts, type NodeFacts, orderRequests, orderRule, type Plan, type PlanChoice, type PlanInput, type Shard, type TimeEstimate } from '@assay/planner';
+import { explainPlan, type ModelFacts, type NodeFacts, type Plan, type PlanChoice, type PlanInput, resumePlan, type TimeEstimate } from '@assay/planner';
 import type { Rendered, RequestIndex } from '@assay/protocol';
-import { orderFile, readStoredResults, type ResultLedger, writeFileAtomic, writeRunJson } from '@assay/store';
+import { readStoredResults, type ResultLedger, writeRunJson } from '@assay/store';
 import { checkDiskNeed } from '../preflight/disk-need.ts';
 import type { AnswerHistory } from '../experience/answer-history.ts';
 import type { RunContext } from '../run-context.ts';
@@ -22,13 +21,6 @@ export interface PlannedRun {
   answers: AnswerHistory;
   /** What the plan was chosen from. */
   input: PlanInput;
-}
-
-export interface Dispatchable {
-  /** Path in the run directory. */
-  file: string;
-  order: Uint32Array;
-  shards: Shard[];
 }
 
 interface PlanFacts {
@@ -59,7 +51,7 @@ export async function planRun(context: RunContext, { node, model, rendered, stor
   const choice = explainPlan(input);
   onChoice?.(choice);
   if (choice.plan === undefined) throw choice.refusal;
-  const plan = stored?.plan ? keepNumerics(stored.plan.plan, choice.plan) : choice.plan;
+  const plan = stored?.plan ? resumePlan(stored.plan.plan, choice.plan) : choice.plan;
   await writePlan(context, plan);
   await events.append({ type: 'plan_chosen', epoch, rung: events.history.rungs.length, plan: { ...plan } });
   const time = stored?.plan ? undefined : choice.candidates.find(({ isChosen }) => isChosen)?.time;
@@ -70,40 +62,4 @@ export async function planRun(context: RunContext, { node, model, rendered, stor
 /** plan.json: the plan in force, and how many rungs below the first it lies. */
 export async function writePlan({ events, run }: RunContext, plan: Plan): Promise<void> {
   await writeRunJson(run.paths.plan, { rung: events.history.rungs.length, plan });
-}
-
-/** Orders and cuts the requests that have no final result. strict cuts all of them and drops the shards that are whole. */
-export async function orderOpenRequests(context: RunContext, { plan, index, results, answers }: PlannedRun): Promise<Dispatchable> {
-  const { config, determinism, events, epoch, run } = context;
-  const isStrict = determinism === 'strict';
-  const open = results.openRows(config.max_tries);
-  const rows = isStrict ? undefined : open;
-  const expected = expectAnswers(context, answers);
-  const lengths = expected ? { expectedNewTokens: answers.readDescribed(expected) } : {};
-  const order = orderRequests(index, { kvCacheTokens: kvCacheTokens(plan), ...lengths, ...(rows ? { rows } : {}) });
-  const cut = cutShards(order, index, { workers: plan.data, determinism, ...lengths });
-  const shards = isStrict ? cut.filter(({ begin, end }) => order.subarray(begin, end).some((row) => !results.isFinal(row))) : cut;
-  const file = orderFile(epoch);
-  await writeFileAtomic(join(run.dir, file), Buffer.from(order.buffer, order.byteOffset, order.byteLength));
-  await events.append({ type: 'order_written', epoch, file, rule: orderRule, digest: digestOrder(order), rows: order.length, shards: shards.length, ...(expected ? { expectedNewTokens: expected } : {}) });
-  return { file, order, shards };
-}
-
-/**
- * What stands for budgets in the order, by task name. A run that has begun keeps what it began with; where the order may touch the
- * bits of the results or is promised to be the same again, it is made of the requests alone.
- */
-function expectAnswers({ determinism, events }: RunContext, answers: AnswerHistory): Record<string, number> | undefined {
-  if (determinism !== 'fast') return undefined;
-  const [first] = events.history.orders;
-  return first ? first.expectedNewTokens : answers.describe();
-}
-
-const LAYOUT_FIELDS = ['data', 'cpuSets', 'deviceSets', 'memoryLimitBytes'] as const satisfies readonly (keyof Plan)[];
-
-function keepNumerics(stored: Plan, chosen: Plan): Plan {
-  const layout = Object.fromEntries(LAYOUT_FIELDS.map((field) => [field, chosen[field]]));
-  // Replicas share the cores, so their threads follow from their number.
-  const threadsPerWorker = stored.determinism === 'fast' ? chosen.threadsPerWorker : stored.threadsPerWorker;
-  return { ...stored, ...layout, threadsPerWorker };
 }

@@ -4,7 +4,7 @@ import type { CommandBody } from '@assay/workers';
 import { redactSecrets } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { settleIdentity, writeRunJson } from '@assay/store';
-import type { HarnessWorker } from '../harness-worker.ts';
+import type { HarnessWorker } from '../processes/harness-worker.ts';
 import { type RunContext, warn } from '../run-context.ts';
 
 /** The keys of a configuration that decide what is rendered. */

@@ -2,8 +2,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { Aggregated, AnswerTally, Coverage, MetricRow, Rendered, Scored } from '@assay/protocol';
 import { hasAnswer } from '@assay/domain';
+import { warnOfAnswers } from '@assay/reports';
 import { readTaskResults, type ResultLedger } from '@assay/store';
-import type { HarnessWorker } from '../harness-worker.ts';
+import type { HarnessWorker } from '../processes/harness-worker.ts';
 import { type RunContext, warn } from '../run-context.ts';
 
 export class Scorer {
@@ -93,7 +94,7 @@ export class Scorer {
     const name = this.#rendered.tasks[task]?.task ?? String(task);
     await events.append({ type: 'task_scored', epoch, task: name, documents: scored.documents, scoredDocuments: scored.scoredDocuments, seconds: scored.seconds });
     for (const { metric, error } of scored.rows) if (error) await warn(this.#context, 'METRIC_FAILED', `${name}: ${metric}: ${error}`);
-    for (const message of scored.warnings) await warn(this.#context, 'ANSWERS', message);
+    for (const text of warnOfAnswers(scored.answers, this.lengthShareOf(task))) await warn(this.#context, 'ANSWERS', `${name}: ${text}`);
     ui.onTaskScored(scored.rows);
     this.#failed += Number(scored.rows.some(({ error }) => error));
     this.#countTasks();

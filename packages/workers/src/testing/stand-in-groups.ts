@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
-import type { FolderDoor } from '../memory-groups.ts';
+import type { FolderDoor } from '../control-groups.ts';
 
 /** Files by path below the root. */
 export function makeRoot(files: Readonly<Record<string, string>>): string {

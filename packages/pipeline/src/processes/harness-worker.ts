@@ -1,10 +1,7 @@
 // The harness worker of a run: one Python process that renders, and later scores what it rendered.
-import { fileURLToPath } from 'node:url';
 import { type AnsweredType, type CommandBody, type ReplyTo, spawnWorker, WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { AssayError } from '@assay/domain';
-
-/** The folder that holds the assay_worker package. A path, not an import: processes meet over the protocol. */
-export const WORKER_PATH = fileURLToPath(new URL('../../../apps/worker', import.meta.url));
+import { WORKER_PATH } from './worker-path.ts';
 
 /** Requests to the harness, whose refusals come back as errors of the table. */
 export class HarnessWorker {

@@ -1,0 +1,30 @@
+// What a node lacks for a plan that can run there all the same: one sentence each, for people to read.
+import { formatBytes, GIB } from '@assay/domain';
+import type { ModelFacts } from './model-facts.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { Layout } from './plan-devices.ts';
+
+interface Planned {
+  node: NodeFacts;
+  facts: Pick<ModelFacts, 'quantization'>;
+  layout: Layout;
+}
+
+// Ranks hand each other tensors through it; containers often have 64 MiB.
+const SHARED_MEMORY_BYTES = GIB;
+const WIDE_VECTORS = 'avx512f';
+/** Methods whose kernels on CPU are made for wide vectors. */
+const VECTOR_METHODS = /^(awq|gptq)/;
+
+export function warnOfNode({ node, facts, layout }: Planned): string[] {
+  const { shmBytes, instructionSets, gpus } = node;
+  const method = facts.quantization?.method ?? '';
+  const warnings: string[] = [];
+  if (layout.tensor > 1 && shmBytes !== undefined && shmBytes < SHARED_MEMORY_BYTES) {
+    warnings.push(`/dev/shm has ${formatBytes(shmBytes)} free, and ${layout.tensor} tensor ranks talk through it: give the container at least 1 GiB (--shm-size) if they fail to start`);
+  }
+  if (gpus.length === 0 && VECTOR_METHODS.test(method) && instructionSets !== undefined && !instructionSets.includes(WIDE_VECTORS)) {
+    warnings.push(`${method} on CPU is made for AVX-512, which this processor does not have: the engine may refuse it or be slow`);
+  }
+  return warnings;
+}
