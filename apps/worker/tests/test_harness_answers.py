@@ -47,6 +47,7 @@ def read_samples(session: Session, folder: Path) -> list[dict[str, Any]]:
         ("q", f"{HALF}</think> 42", True, SILENT, None),
         ("q<think>\n", "so maybe 42, but wait", True, SILENT, "truncated in reasoning"),
         ("q<think>\n\n</think>\n\n", "42 and so on", True, SILENT, None),
+        ("q<think>\n\n</think>\n\n", "42 and so on", True, THINKS, None),
         ("q", "so maybe 42, but wait", True, THINKS, "truncated in reasoning"),
         ("q", "42", False, THINKS, None),
         ("q", "so maybe 42, but wait", True, SILENT, None),
@@ -71,6 +72,7 @@ def test_a_thought_that_never_ends_is_known_by_its_beginning_or_its_cut(
         ({"think_end_token": "</think>", "chat_template_args": {"enable_thinking": False}}, SILENT),
         ({"think_end_token": "[/THINK]"}, Thinking("[THINK]", "[/THINK]", is_expected=True)),
         ({"think_end_token": "<|final|>"}, Thinking(None, "<|final|>", is_expected=True)),
+        ({"think_end_token": "/"}, Thinking(None, "/", is_expected=True)),
     ],
 )
 def test_the_marks_of_thinking_follow_think_end_token(model_args: dict[str, Any], thinking: Thinking) -> None:

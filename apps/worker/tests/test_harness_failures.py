@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from assay_worker.harnesses.aggregate import aggregate, dump_json
+from assay_worker.harnesses.refusals import Refusal
 from assay_worker.harnesses.render import render
 from assay_worker.harnesses.score import score
 from assay_worker.harnesses.session import Session
 from assay_worker.protocol import Aggregate, Aggregated, Score, Scored
-from harness_kit import build_render, script_results
+from harness_kit import build_render, script_results, write_task
 
 
 def start(folder: Path, model: str, *tasks: str) -> Session:
@@ -45,6 +46,27 @@ def test_a_metric_that_raises_on_one_document_has_no_value_and_the_others_do(tmp
     values = read_values(score_part(session, 0).rows)
     assert isinstance(values["fx_generate exact_match,strict-match"], float)
     assert values["fx_generate broken,last-number"] == "document 0: ZeroDivisionError: no words"
+
+
+def ask_for_metrics(folder: Path, model: str, *metrics: str) -> tuple[Session, Any]:
+    listed = "".join(f"  - metric: {metric}\n    aggregation: mean\n    higher_is_better: true\n" for metric in metrics)
+    yaml = (
+        "task: t\ndataset_path: json\ndataset_kwargs: {data_files: {test: DATA}}\ntest_split: test\noutput_type: generate_until\n"
+        f"doc_to_text: '{{{{q}}}}'\ndoc_to_target: '{{{{a}}}}'\nmetric_list:\n{listed}"
+    )
+    file = write_task(folder, yaml, '{"q": "1+1=", "a": "2"}\n')
+    return render(build_render(folder / "requests", model, tasks=[str(file)]), lambda: None)
+
+
+def test_a_task_whose_only_metric_nobody_knows_is_refused_before_a_model_is_loaded(tmp_path: Path, demo_model: str) -> None:
+    with pytest.raises(Refusal, match="exact_macth") as refused:
+        ask_for_metrics(tmp_path, demo_model, "exact_macth")
+    assert "did you mean exact_match?" in refused.value.details["problem"]
+
+
+def test_an_unknown_metric_beside_a_known_one_is_a_warning(tmp_path: Path, demo_model: str) -> None:
+    _, rendered = ask_for_metrics(tmp_path, demo_model, "exact_match", "exact_macth")
+    assert [line for line in rendered.warnings if "exact_macth" in line and "it will have no value" in line]
 
 
 def test_a_filter_that_raises_costs_the_metrics_behind_it(tmp_path: Path, demo_model: str) -> None:

@@ -17,6 +17,10 @@ describe('sizes', () => {
     expect(() => parseBytes(text)).toThrow(/expected a size such as 5GiB or 80GB/);
   });
 
+  test('a size beyond every machine is refused', () => {
+    expect(() => parseBytes('99999999999999999999GiB')).toThrow(/more than any machine has/);
+  });
+
   test('reading back what was written loses less than one unit of its last digit', () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: 2 ** 50 }), (bytes) => {
       expect(Math.abs(parseBytes(formatBytes(bytes)) - bytes)).toBeLessThanOrEqual(bytes * 0.01);

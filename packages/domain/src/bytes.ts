@@ -19,7 +19,9 @@ export function parseBytes(text: string | number): number {
   if (!match || unit === undefined) {
     throw new AssayError('CONFIG_VALUE', { place: 'size', key: text, problem: 'expected a size such as 5GiB or 80GB' });
   }
-  return Math.round(Number(match[1]) * unit);
+  const bytes = Math.round(Number(match[1]) * unit);
+  if (!Number.isSafeInteger(bytes)) throw new AssayError('CONFIG_VALUE', { place: 'size', key: text, problem: 'more than any machine has' });
+  return bytes;
 }
 
 /** Formats in binary units: 1610612736 → "1.5 GiB". */

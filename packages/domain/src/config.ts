@@ -33,6 +33,10 @@ const planRequestSchema = z.strictObject({
   max_num_batched_tokens: z.int().positive().optional().describe('tokens in one engine step'),
 });
 
+// Beyond it a timer of Node's ends at once; some 24 days.
+const MAX_TIMEOUT_SECONDS = 2_147_483;
+const timeout = z.number().positive().max(MAX_TIMEOUT_SECONDS);
+
 const limitsSchema = z.strictObject({
   memory: bytes.optional().describe('memory of each engine worker, such as 5GiB'),
   kind: z.enum(['address_space', 'cgroup']).optional().describe('how the limit is enforced: address_space (the engine sees an allocation fail), or cgroup (a control group of each worker\'s own, in which the kernel kills)'),
@@ -74,9 +78,9 @@ export const runConfigSchema = z.strictObject({
   determinism: z.enum(['fast', 'strict', 'isolated']).optional().describe('strict: bit-equal reruns; isolated: each result depends on its request alone'),
   probe: z.boolean().default(true).describe('run the worst dummy step before the first request'),
   overlong: z.enum(['truncate', 'refuse']).default('truncate').describe('what to do with prompts longer than the context window'),
-  request_timeout: z.number().positive().default(600).describe('seconds one request may take in the engine'),
-  run_timeout: z.number().positive().optional().describe('seconds the whole run may take'),
-  stall_timeout: z.number().positive().default(300).describe('seconds a worker may go without progress before it is ended'),
+  request_timeout: timeout.default(600).describe('seconds one request may take in the engine'),
+  run_timeout: timeout.optional().describe('seconds the whole run may take'),
+  stall_timeout: timeout.default(300).describe('seconds a worker may go without progress before it is ended'),
   max_tries: z.int().positive().default(3).describe('tries of a request whose outcome is open'),
   waive_coverage: z.boolean().default(false).describe('give scores although requests are missing; recorded'),
   metrics: z.string().regex(/^[^:]+:\d+$/).meta({ form: 'HOST:PORT' }).optional().describe('HOST:PORT to serve Prometheus metrics on while the run lasts'),

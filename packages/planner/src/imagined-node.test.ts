@@ -57,6 +57,12 @@ test.each([
   expect(recognizeDevice({ name, memoryBytes: 40 * GIB }).name).toBe(kind);
 });
 
+test('a file with more cores than machines have, or with one device twice, is refused', () => {
+  const gpu = { id: 'GPU-1', name: 'NVIDIA L4', memoryBytes: '22GiB' };
+  for (const cpus of [2 ** 31, 1e15, [0, 0]]) expect(problemOf(() => parseNodeFacts({ cpus, memoryBytes: 1 }, 'node.json'))).toContain('node.json: cpus');
+  expect(problemOf(() => parseNodeFacts({ cpus: 4, memoryBytes: 1, gpus: [gpu, gpu] }, 'node.json'))).toContain('the same device stands there twice');
+});
+
 test('a slice of a GPU is as fast as its share of the memory', () => {
   const { memoryBytes, bytesPerSecond } = findDeviceKind('H100-80GB');
   expect(recognizeDevice({ name: 'NVIDIA H100 80GB HBM3', memoryBytes: memoryBytes / 2, isMig: true }).bytesPerSecond).toBe(bytesPerSecond / 2);

@@ -6,6 +6,7 @@ import type { NodeFacts } from './node-facts.ts';
 
 const FORMS = 'expected such as 8xH100-80GB, cpu:16, cpu:16:64GiB or a node.json';
 const MAX_DEVICES = 64;
+const MAX_CORES = 1024;
 // What machines are usually rented with.
 const CORES_PER_GPU = 8;
 const CORE_MEMORY_BYTES = 4 * GIB;
@@ -22,7 +23,7 @@ export function imagineNode(text: string): NodeFacts {
 }
 
 function imagineCores(count: number, memory: string | undefined): NodeFacts {
-  requireCount(count, 'cores', 1024);
+  requireCount(count, 'cores', MAX_CORES);
   const memoryBytes = memory === undefined ? count * CORE_MEMORY_BYTES : parseBytes(memory);
   return { cpus: countUp(count), memoryBytes, gpus: [], compiler: 'assumed' };
 }
@@ -47,14 +48,19 @@ const refuse = (problem: string): AssayError => new AssayError('CONFIG_VALUE', {
 const countUp = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
 const bytes = z.union([z.int().nonnegative(), z.string()]).transform((value) => parseBytes(value));
+/** A list in which nothing stands twice. */
+function numbered<Schema extends z.ZodType>(schema: Schema, keyOf: (entry: z.output<Schema>) => unknown) {
+  return z.array(schema).refine((entries) => new Set(entries.map(keyOf)).size === entries.length, 'the same device stands there twice');
+}
+
 const gpuSchema = z.strictObject({
   id: z.string().min(1), name: z.string(), memoryBytes: bytes, freeBytes: bytes.optional(), isMig: z.boolean().optional(),
   computeCapability: z.string().optional(), nvlinkPeers: z.array(z.string()).optional(), numaNode: z.int().nonnegative().optional(),
 });
 const nodeSchema = z.strictObject({
-  cpus: z.union([z.array(z.int().nonnegative()).min(1), z.int().positive().transform(countUp)]),
+  cpus: z.union([numbered(z.int().nonnegative(), (cpu) => cpu).min(1).max(MAX_CORES), z.int().positive().max(MAX_CORES).transform(countUp)]),
   memoryBytes: bytes,
-  gpus: z.array(gpuSchema).default([]),
+  gpus: numbered(gpuSchema, ({ id }) => id).max(MAX_DEVICES).default([]),
   leftOut: z.array(z.strictObject({ id: z.string(), name: z.string(), why: z.string() })).optional(),
   shmBytes: bytes.optional(), instructionSets: z.array(z.string()).optional(), numaNodes: z.int().positive().optional(),
   cgroup: z.strictObject({ memoryBytes: bytes.optional(), cpus: z.number().positive().optional() }).optional(),

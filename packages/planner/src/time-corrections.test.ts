@@ -70,6 +70,11 @@ test('of several runs the middle one counts, the lower of two, so that one under
   expect(fitCorrections([])).toBeUndefined();
 });
 
+test('many tiny runs do not outvote a large one', () => {
+  const tiny = { prefill: { predictedSeconds: 1, measuredSeconds: 8 } };
+  expect(fitCorrections([{ prefill: { predictedSeconds: 30, measuredSeconds: 33 } }, tiny, tiny, tiny, tiny])!.prefill).toBeCloseTo(1.1);
+});
+
 test('a part too short to tell is left as it is, and no factor is out of all reason', () => {
   const { prefill, ...others } = observe();
   expect(fitCorrections([others])!.prefill).toBeUndefined();

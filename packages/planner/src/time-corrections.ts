@@ -1,5 +1,6 @@
 // What earlier runs took against what the roofline says of the same work, part by part, and the factors that follow. Whatever
 // else a machine does makes a run slower and never faster, so the lower of the middle ones counts: a run under load moves nothing.
+// The middle is that of the work, not of the runs: ten documents are mostly fixed cost, and say little about a thousand.
 import { deviceKindOf } from './device-kinds.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { Plan } from './plan.ts';
@@ -42,9 +43,9 @@ export function observeTime(plan: Plan, node: NodeFacts, { done, rates, phaseSec
 export function fitCorrections(observations: readonly TimeObservation[]): TimeCorrections | undefined {
   if (observations.length === 0) return undefined;
   const factors = TIMED_PARTS.flatMap((part) => {
-    const ratios = observations.flatMap(({ [part]: seen }) => (seen ? [seen.measuredSeconds / seen.predictedSeconds] : []));
-    const factor = pickLowerMiddle(ratios, (ratio) => ratio);
-    return factor === undefined ? [] : [[part, Math.min(LARGEST_FACTOR, Math.max(1 / LARGEST_FACTOR, factor))] as const];
+    const seen = observations.flatMap(({ [part]: one }) => (one ? [one] : []));
+    const middle = pickLowerMiddle(seen, { sizeOf: ({ measuredSeconds, predictedSeconds }) => measuredSeconds / predictedSeconds, weightOf: ({ predictedSeconds }) => predictedSeconds });
+    return middle ? [[part, Math.min(LARGEST_FACTOR, Math.max(1 / LARGEST_FACTOR, middle.measuredSeconds / middle.predictedSeconds))] as const] : [];
   });
   return { ...Object.fromEntries(factors), runs: observations.length };
 }
@@ -52,13 +53,24 @@ export function fitCorrections(observations: readonly TimeObservation[]): TimeCo
 /** Of several runs' rates those of the run that would do this work in the middle one of their times. */
 export function pickRates(runs: readonly Work[], workload: WorkloadSummary): Work | undefined {
   const work = workOf(workload);
-  return pickLowerMiddle(runs, (rates) => secondsOf(work, rates));
+  return pickLowerMiddle(runs, { sizeOf: (rates) => secondsOf(work, rates), weightOf: () => 1 });
 }
 
 function workOf({ requests, scoredTokens, promptTokens, newTokens, promptPairs }: DoneWork): Work {
   return { request: requests, scored: scoredTokens, prefill: promptTokens - scoredTokens, decode: newTokens, attention: promptPairs };
 }
 
-function pickLowerMiddle<Value>(values: readonly Value[], sizeOf: (value: Value) => number): Value | undefined {
-  return values.toSorted((a, b) => sizeOf(a) - sizeOf(b))[Math.floor((values.length - 1) / 2)];
+interface Measure<Value> {
+  sizeOf(value: Value): number;
+  weightOf(value: Value): number;
+}
+
+/** The first one, by size, up to which half of the weight lies. */
+function pickLowerMiddle<Value>(values: readonly Value[], { sizeOf, weightOf }: Measure<Value>): Value | undefined {
+  const half = values.reduce((sum, value) => sum + weightOf(value), 0) / 2;
+  let reached = 0;
+  return values.toSorted((a, b) => sizeOf(a) - sizeOf(b)).find((value) => {
+    reached += weightOf(value);
+    return reached >= half;
+  });
 }

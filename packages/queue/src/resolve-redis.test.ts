@@ -37,6 +37,13 @@ describe('a Redis of our own', () => {
     expect(readdirSync(join(home, 'redis'))).toEqual([]);
   });
 
+  test('goes to the temporary folder when ASSAY_HOME cannot be written', async () => {
+    const home = join(makeTempDir(), 'file');
+    writeFileSync(home, 'no folder');
+    const { path } = (await resolve({ home })).address as { path: string };
+    expect(path.startsWith(home)).toBe(false);
+  });
+
   test('goes where the path fits when ASSAY_HOME is long', async () => {
     const home = join(makeTempDir(), 'x'.repeat(90));
     const { address } = await resolve({ home });

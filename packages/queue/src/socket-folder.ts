@@ -1,6 +1,6 @@
 // A short private folder for one Redis server: its socket and its data. Those of processes that were killed are swept.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseProcessStat } from '@assay/domain';
@@ -17,20 +17,31 @@ export interface SocketFolder {
   data: string;
 }
 
-/** Under ASSAY_HOME/redis, or under the system's temporary folder where that path would be too long for a socket. */
+/** Under ASSAY_HOME/redis, or under the system's temporary folder where that path would be too long for a socket or cannot be written. */
 export function makeSocketFolder(home: string): SocketFolder {
   const parent = join(home, 'redis');
-  mkdirSync(parent, { recursive: true, mode: 0o700 });
+  const isOurs = canWrite(parent);
   sweep(parent, () => true);
   sweep(tmpdir(), (entry) => entry.startsWith(TEMP_PREFIX));
   const short = join(parent, randomBytes(4).toString('hex'));
   const isShort = Buffer.byteLength(join(short, SOCKET)) <= MAX_SOCKET_PATH_BYTES;
-  const dir = isShort ? short : mkdtempSync(join(tmpdir(), TEMP_PREFIX));
+  const dir = isOurs && isShort ? short : mkdtempSync(join(tmpdir(), TEMP_PREFIX));
   const data = join(dir, 'data');
   mkdirSync(data, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
   writeFileSync(join(dir, OWNER), nameProcess(process.pid) ?? '');
   return { dir, socket: join(dir, SOCKET), data };
+}
+
+/** On a file system that is read-only, Node tells of a folder that is missing. */
+function canWrite(parent: string): boolean {
+  try {
+    mkdirSync(parent, { recursive: true, mode: 0o700 });
+    accessSync(parent, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function removeSocketFolder({ dir }: SocketFolder): void {

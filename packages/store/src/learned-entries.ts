@@ -5,7 +5,7 @@ import { LearnedFile } from './learned-file.ts';
 
 const subject = { weights: z.string(), engine: z.string(), device: z.string() };
 const at = z.iso.datetime();
-const bytes = z.number().nonnegative();
+const bytes = z.int().nonnegative();
 const seconds = z.number().positive();
 
 const memorySchema = z.object({
@@ -17,8 +17,8 @@ const memorySchema = z.object({
   /** Digest of what the estimate was made for: a setting counts once. */
   setting: z.string(),
   transientBytes: bytes,
-  predictedBytes: bytes,
-  measuredBytes: bytes,
+  predictedBytes: z.int().positive(),
+  measuredBytes: z.int().positive(),
 });
 
 const verdictSchema = z.object({

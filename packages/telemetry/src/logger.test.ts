@@ -32,6 +32,11 @@ describe('the logger', () => {
     expect(read()[0]).toMatchObject({ model_args: { eos_token: '</s>' } });
   });
 
+  it('loses a line where the disk is full, and nothing else', async () => {
+    createLogger({ to: '/dev/full' }).info('x'.repeat(100));
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   it('keeps an error\'s code, details and causes', () => {
     const { logger, read } = openLog();
     const cause = Object.assign(new Error('write'), { code: 'ENOSPC' });

@@ -38,7 +38,10 @@ export function createLogger({ to = 'stderr', level = 'info', bindings = {} }: L
 }
 
 function openFile(path: string): DestinationStream {
-  return destination({ dest: path === 'stderr' ? STDERR : path, append: true, mkdir: true, sync: true });
+  const stream = destination({ dest: path === 'stderr' ? STDERR : path, append: true, mkdir: true, sync: true });
+  // A full disk costs the line, not the process: whoever writes what must not be lost says so and ends in order.
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 /** Texts without secrets; a bare error gets its message as a text, so that this too passes here. */

@@ -54,7 +54,7 @@ def describe_thinking(model_args: dict[str, Any]) -> Thinking:
     """"<think>" is to "</think>" as "[THINK]" is to "[/THINK]"; some formats have no beginning of this kind."""
     asked = model_args.get("think_end_token")
     end = asked or _THINK_END
-    begin = end.replace("/", "", 1) if "/" in end else None
+    begin = (end.replace("/", "", 1) or None) if "/" in end else None
     is_off = read_template_args(model_args)[0]["enable_thinking"] is False
     return Thinking(begin, end, asked is not None and not is_off)
 
@@ -71,7 +71,8 @@ def read_generated(generated: Generated, thinking: Thinking, think_end_token: st
 def find_unfinished_thought(generated: Generated, thinking: Thinking) -> str | None:
     """A thought begins in the prompt, by its template, or in the text; where neither shows it, a cut text of a model that
     thinks is taken for one, and a text that ended by itself for an answer without thinking."""
-    if thinking.end in generated.text:
+    # A template that leaves thinking out may write its end itself.
+    if thinking.end in generated.text or generated.prompt.rstrip().endswith(thinking.end):
         return None
     begin = thinking.begin
     has_begun = begin is not None and (generated.prompt.rstrip().endswith(begin) or generated.text.lstrip().startswith(begin))

@@ -11,6 +11,7 @@ from assay_worker.harnesses.data_files import list_data_files
 from assay_worker.harnesses.digests import digest_documents
 from assay_worker.harnesses.documents import check_fields, choose_samples, read_documents
 from assay_worker.harnesses.fewshot import FewshotWatch
+from assay_worker.harnesses.known_metrics import check_metrics
 from assay_worker.harnesses.overlong import describe_truncation
 from assay_worker.harnesses.prompts import PromptMaker, check_instances
 from assay_worker.harnesses.refusals import Refusal, refuse_task
@@ -42,6 +43,7 @@ class Rendering:
 
 def render_task(rendering: Rendering, number: int, name: str) -> tuple[TaskPart, RenderedTask]:
     command, task = rendering.command, rendering.suite.tasks[name]
+    rendering.suite.warnings += check_metrics(name, task)
     data_files = list_data_files(task.get_config("dataset_path"), task.get_config("dataset_kwargs"))
     fewshot = FewshotWatch()
     fewshot.attach(task)
