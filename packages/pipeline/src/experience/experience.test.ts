@@ -135,7 +135,8 @@ test('the times of earlier runs correct the next plan of these weights, of the s
   const [same, wide, unseen] = [plan, { ...plan, dtype: 'float32' as const }, { ...plan, maxNumSeqs: 7 }].map((each) => again.timeCorrections(each)!);
   expect(same).toMatchObject({ runs: 1, start: 10 / 11 });
   expect(wide!.prefill! / same!.prefill!).toBeGreaterThan(0.5);
-  expect(unseen).toMatchObject({ runs: 2, prefill: Math.min(same!.prefill!, wide!.prefill!) });
+  // float32 is the more work of the two.
+  expect(unseen).toMatchObject({ runs: 2, prefill: wide!.prefill! });
   expect((await open({ packages: { ...input.packages, torch: '2.14.0' } })).timeCorrections(plan)).toBeUndefined();
 });
 
