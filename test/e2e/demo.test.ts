@@ -101,7 +101,9 @@ describe('the manifest', () => {
     const { requestPhaseSeconds, wallSeconds, stages } = manifest.timings;
     expect(requestPhaseSeconds).toBeGreaterThan(1);
     expect(requestPhaseSeconds).toBeLessThan(wallSeconds);
-    for (const stage of ['render', 'plan', 'probe', 'request', 'score']) expect(stages[stage]).toBeGreaterThan(0);
+    for (const stage of ['render', 'plan', 'probe', 'request']) expect(stages[stage]).toBeGreaterThan(0);
+    // Tasks are scored as soon as they are answered: at the end there may be less than a millisecond left to do.
+    expect(stages['score']).toBeGreaterThanOrEqual(0);
   });
 
   test('shares the wall time out: computing, or idle for one cause', () => {
