@@ -49,12 +49,18 @@ describe('on a disk of its own', () => {
   });
 });
 
-testInWorld('a torn last line costs that line only', async (world, { expect }) => {
+/** A run with some results on disk, which the same command goes on with. */
+async function killInMidRun(world: AssayWorld): Promise<{ dir: string; command: string[] }> {
   const { dir, command } = prepareSimulated(world, SLOW);
   const run = world.start(command);
   await waitForEvent(run, dir, 'shard_done');
   run.kill('SIGKILL');
   await run.ended;
+  return { dir, command };
+}
+
+testInWorld('a torn last line costs that line only', async (world, { expect }) => {
+  const { dir, command } = await killInMidRun(world);
   const { resultsDir, events } = buildRunPaths(dir);
   const file = readdirSync(resultsDir).map((name) => join(resultsDir, name)).find((path) => statSync(path).size > 0) as string;
   const kept = (await readRecord(dir)).ledger.finalCount;
@@ -121,11 +127,7 @@ testInWorld('a data set that has changed is not mixed with old results', async (
 });
 
 testInWorld('a file of the run that was damaged is named before anything is started, with what to do; put back, the run goes on', async (world, { expect }) => {
-  const { dir, command } = prepareSimulated(world, SLOW);
-  const run = world.start(command);
-  await waitForEvent(run, dir, 'shard_done');
-  run.kill('SIGKILL');
-  await run.ended;
+  const { dir, command } = await killInMidRun(world);
   const paths = buildRunPaths(dir);
   const results = readdirSync(paths.resultsDir).map((name) => join(paths.resultsDir, name)).find((path) => statSync(path).size > 0) as string;
   const spoiled = [[results, 'runs its requests again'], [paths.plan, 'makes it again'], [paths.index, 'makes it again'], [paths.identity, 'another --output_path']] as const;

@@ -33,7 +33,8 @@ describe('the logger', () => {
   });
 
   it('loses a line where the disk is full, and nothing else', async () => {
-    createLogger({ to: '/dev/full' }).info('x'.repeat(100));
+    expect(() => createLogger({ to: '/dev/full' }).info('a line')).not.toThrow();
+    // An error event that nobody takes would end this process now.
     await new Promise((resolve) => setImmediate(resolve));
   });
 

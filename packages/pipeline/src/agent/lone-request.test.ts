@@ -1,35 +1,21 @@
 // Recovery, ledger and pool together: one request that fits under no plan, among others that do.
-import { choosePlan, parseModelFacts, type Plan } from '@assay/planner';
-import { INDEX_COLUMNS, type Loaded, type RequestIndex, type Result } from '@assay/protocol';
+import type { Plan } from '@assay/planner';
+import type { Loaded, Result } from '@assay/protocol';
 import type { EventLog } from '@assay/store';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { expect, test } from 'vitest';
 import type { Agent } from './agent.ts';
 import { EnginePool } from './engine-pool.ts';
+import { buildIndex, buildPlan } from './plan-fixture.ts';
 import { recoverFromFailure, type RecoveryInput } from './recovery.ts';
 import { type LedgerShard, ShardLedger } from './shard-ledger.ts';
 
 const LONG_TOKENS = 8_000;
 
-function buildIndex(requests: number, long: number): RequestIndex {
-  const columns = Object.fromEntries(INDEX_COLUMNS.map((name) => [name, new Uint32Array(requests)])) as RequestIndex['columns'];
-  columns.contextTokens.fill(300)[long] = LONG_TOKENS;
-  columns.continuationTokens.fill(2);
-  return { count: requests, tokenOffset: new BigUint64Array(requests), columns };
-}
-
-function buildPlan(index: RequestIndex): Plan {
-  const config = {
-    architectures: ['LlamaForCausalLM'], model_type: 'llama', hidden_size: 576, num_hidden_layers: 30, num_attention_heads: 9, num_key_value_heads: 3,
-    intermediate_size: 1536, vocab_size: 49152, tie_word_embeddings: true, max_position_embeddings: 8192,
-  };
-  const facts = parseModelFacts(config, [{ weight: { dtype: 'BF16', shape: [1_000_000], bytes: 2_000_000 } }]);
-  return choosePlan({ plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts, index, maxModelLen: 8192, node: { cpus: [0, 1], memoryBytes: 2 ** 34, gpus: [] } });
-}
-
 /** One shard on one replica, whose engine runs out of memory in whatever holds `long`. What was cut is run before all else. */
 async function play(requests: number, long: number) {
-  const index = buildIndex(requests, long);
+  const index = buildIndex(requests, { contextTokens: 300, continuationTokens: 2 });
+  index.columns.contextTokens[long] = LONG_TOKENS;
   const tried = [buildPlan(index)];
   const final = new Set<number>();
   const order = Uint32Array.from({ length: requests }, (_, row) => row);

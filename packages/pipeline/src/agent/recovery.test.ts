@@ -1,42 +1,22 @@
 import type { AssayError } from '@assay/domain';
-import { choosePlan, parseModelFacts, type Plan } from '@assay/planner';
-import { type Failure, INDEX_COLUMNS, type RequestIndex } from '@assay/protocol';
+import type { Plan } from '@assay/planner';
+import type { Failure } from '@assay/protocol';
 import type { EventLog } from '@assay/store';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { expect, test } from 'vitest';
 import type { Agent } from './agent.ts';
 import type { EnginePool, Lease, Replica } from './engine-pool.ts';
+import { buildIndex, buildPlan } from './plan-fixture.ts';
 import { recoverFromFailure, type RecoveryInput } from './recovery.ts';
 import { ShardLedger, type LedgerShard } from './shard-ledger.ts';
-
-const GIB = 2 ** 30;
 
 type ExitInfo = NonNullable<WorkerFailure['exit']>;
 /** What a replacement does where its load fails. */
 type StepDown = (failure: Failure) => Promise<Plan | undefined>;
 const REQUESTS = 8;
 
-/** Scored requests of 4,000 tokens. */
-function buildIndex(): RequestIndex {
-  const columns = Object.fromEntries(INDEX_COLUMNS.map((name) => [name, new Uint32Array(REQUESTS)])) as RequestIndex['columns'];
-  columns.contextTokens.fill(3_990);
-  columns.continuationTokens.fill(10);
-  return { count: REQUESTS, tokenOffset: new BigUint64Array(REQUESTS), columns };
-}
-
-function buildPlan(index: RequestIndex): Plan {
-  const config = {
-    architectures: ['LlamaForCausalLM'], model_type: 'llama', hidden_size: 576, num_hidden_layers: 30, num_attention_heads: 9, num_key_value_heads: 3,
-    intermediate_size: 1536, vocab_size: 49152, tie_word_embeddings: true, max_position_embeddings: 8192,
-  };
-  const facts = parseModelFacts(config, [{ weight: { dtype: 'BF16', shape: [1_000_000], bytes: 2_000_000 } }]);
-  return choosePlan({
-    plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts, index, maxModelLen: 8192, node: { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] },
-  });
-}
-
 function setUp({ mayStepDown = true } = {}) {
-  const index = buildIndex();
+  const index = buildIndex(REQUESTS, { contextTokens: 3_990, continuationTokens: 10 });
   const plan = buildPlan(index);
   const order = Uint32Array.from({ length: REQUESTS }, (_, row) => row);
   const cut = [0, 1, 2].map((number) => ({ id: `s000${number}`, begin: 2 * number, end: 2 * number + 2, requests: 2, tokens: 0, cost: 0 }));
