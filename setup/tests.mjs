@@ -7,6 +7,8 @@ import { cloneDir, node24, nodeModulesDir, readJson, resolveHome } from './home.
 import { readJUnit } from './junit.mjs';
 
 const NO_TESTS_RAN = 5;
+/** Two processes, file by file in order: the files with the engine come first and fill one of them, the harness' the other. */
+const IN_TWO_PROCESSES = ['-n', '2', '--dist', 'loadfile', '--no-loadscope-reorder'];
 
 /** Arguments are file filters for vitest; with any, Python's tests stay out. */
 export async function runTests({ python }, args) {
@@ -28,7 +30,7 @@ async function runVitest(file, args) {
 
 async function runPytest(file, python) {
   const cwd = path.join(cloneDir, 'apps', 'worker');
-  const exitCode = await runForeground(python, ['-m', 'pytest', `--junitxml=${file}`], { cwd, env: testEnvironment({}) });
+  const exitCode = await runForeground(python, ['-m', 'pytest', ...IN_TWO_PROCESSES, `--junitxml=${file}`], { cwd, env: testEnvironment({}) });
   if (exitCode === NO_TESTS_RAN) return { passed: 0, failed: 1, skipped: [] };
   return countCrash(readReport(file), exitCode, 'pytest');
 }

@@ -5,8 +5,6 @@ import type { SourceFile } from '../support/source-tree.ts';
 interface Import {
   from: string;
   specifier: string;
-  /** Erased at run time. */
-  isTypeOnly: boolean;
 }
 
 const STATIC = /^[ \t]*(import|export)\b([\w\s{},*$]*?\bfrom\s*|\s*)['"]([^'"\n]+)['"]/gm;
@@ -18,9 +16,9 @@ export function readImports({ name, text }: SourceFile): Import[] {
   const found: Import[] = [];
   for (const [, keyword = '', clause = '', specifier = ''] of code.matchAll(STATIC)) {
     if (keyword === 'export' && clause.trim() === '') continue;
-    found.push({ from: name, specifier, isTypeOnly: /^\s*type\b/.test(clause) });
+    found.push({ from: name, specifier });
   }
-  for (const [, specifier = ''] of code.matchAll(DYNAMIC)) found.push({ from: name, specifier, isTypeOnly: false });
+  for (const [, specifier = ''] of code.matchAll(DYNAMIC)) found.push({ from: name, specifier });
   return found;
 }
 

@@ -1,6 +1,6 @@
 // The demo, end to end: one run of its suite through ./assay on the real engine, looked at from every side.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Manifest } from '@assay/protocol';
 import { buildRunPaths } from '@assay/store';
@@ -16,6 +16,7 @@ import { type Scrape, scrapeRun } from '../support/scrape.ts';
 const isReady = requireOrSkip('the set-up', demoModel !== undefined, '`npm run setup` builds the engine and the model');
 const world = new AssayWorld({ cwd: cloneDir });
 const dir = world.path('demo');
+const userHome = world.path('user');
 const TASKS = ['assay_facts', 'assay_letters', 'assay_long', 'assay_maths', 'assay_short'];
 const REQUESTS = 400;
 const CHANCE = 0.25;
@@ -34,7 +35,8 @@ function listRowsOfLmEval(): Manifest['scores']['rows'] {
 beforeAll(async () => {
   if (!isReady) return;
   const model = `pretrained=${demoModel},dtype=bfloat16,max_model_len=4096`;
-  const run = world.start(['run', '--config', 'tasks/demo.yaml', '--model_args', model, '--output_path', dir, '--metrics', '127.0.0.1:0']);
+  mkdirSync(userHome);
+  const run = world.start(['run', '--config', 'tasks/demo.yaml', '--model_args', model, '--output_path', dir, '--metrics', '127.0.0.1:0'], { HOME: userHome });
   scrapes = await scrapeRun(run);
   ended = await run.ended;
   expect(ended.exitCode, ended.stderr).toBe(0);
@@ -58,6 +60,10 @@ describe('the output', () => {
     for (const part of [/^plan {4}/m, /^why {5}- /m, /^probe {3}fits: peak memory .* measured, .* predicted/m, /\| 400\/400 requests/, /^idle {4}/m]) expect(ended.stderr).toMatch(part);
     expect(ended.stderr).toContain(dir);
   });
+});
+
+test('nothing is written into the user\'s home: what libraries keep lies in ASSAY_HOME', () => {
+  expect(readdirSync(userHome)).toEqual([]);
 });
 
 describe('the manifest', () => {

@@ -1,6 +1,6 @@
 // One model under every layout this machine can run, on the real engine: the same scores as one worker, and evidence in the
 // manifest that the replicas and ranks existed.
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { readNodeFacts } from '@assay/pipeline';
 import { buildRunPaths } from '@assay/store';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -48,7 +48,12 @@ describe('two replicas', () => {
 
 describe('three tensor ranks on two cores', () => {
   test('give the scores of one worker; each held a third of the heads in a process of its own', async () => {
-    const dir = await runLayout(world, 'tensor-3', LAYOUTS.tp3);
+    const meetings = new Set<string>();
+    const watch = setInterval(() => globSync(`${world.home}/sockets/*/*-*-*-*-*`).forEach((socket) => meetings.add(socket)), 200);
+    const dir = await runLayout(world, 'tensor-3', LAYOUTS.tp3).finally(() => clearInterval(watch));
+    // Were the ranks killed, their sockets would go with the run's folder.
+    expect(meetings.size).toBeGreaterThan(0);
+    expect(await world.findLeftovers()).toEqual([]);
     await expectSameScores(dir);
     expect((await requireManifest(dir)).plan).toMatchObject({ data: 1, tensor: 3, pipeline: 1 });
     const ranks = await readRanks(dir);

@@ -53,12 +53,19 @@ test('killed with -9 while npm, then while pip works, it leaves no process, and 
   expect(second.durationMs).toBeLessThan(first.durationMs / 20);
 });
 
-test('the demo command runs on what was set up, without network', async () => {
+test.concurrent('the demo command runs on what was set up, without network', async () => {
   const { exitCode, output } = await sandbox.run(['npm', 'run', '--silent', 'demo', '--', '--limit', '2'], OFFLINE);
   expect(exitCode, output).toBe(0);
   expect(output).toContain('Assay is set up in');
   expect(output).toMatch(/^probe +fits: peak memory .* measured, .* predicted/m);
   expect(output).toMatch(/^\|assay_facts .*100 %/m);
+});
+
+// Beside the demo, which needs neither of the locks that it takes.
+test.concurrent('a registry that cannot be reached for pip is named in two lines', async () => {
+  const { exitCode, output } = await sandbox.run(SETUP, { ...OFFLINE, ASSAY_HOME: path.join(sandbox.userHome, 'other') });
+  expect(exitCode).toBe(3);
+  expect(output.trim().split('\n').at(-2)).toBe('the package registry cannot be reached while installing PyTorch');
 });
 
 test('the command works from any directory, through symbolic links and through npx', async () => {
@@ -91,12 +98,6 @@ test('a conversion of the model that was interrupted is done again', async () =>
   expect((await sandbox.run(SETUP)).exitCode).toBe(0);
   expect(readdirSync(path.dirname(demoModel))).toEqual([path.basename(demoModel)]);
   expect(hasDemoModelFiles(demoModel)).toBe(true);
-});
-
-test('a registry that cannot be reached for pip is named in two lines', async () => {
-  const { exitCode, output } = await sandbox.run(SETUP, { ...OFFLINE, ASSAY_HOME: path.join(sandbox.userHome, 'other') });
-  expect(exitCode).toBe(3);
-  expect(output.trim().split('\n').at(-2)).toBe('the package registry cannot be reached while installing PyTorch');
 });
 
 /** Starts the set-up once for each delay and kills it with -9 that long after `step` has begun. */

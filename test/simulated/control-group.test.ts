@@ -1,6 +1,6 @@
 // limits.kind: cgroup with the real kernel: it kills an engine that takes more than its group may, and that is out of memory, not a
 // crash. The engine is the simulated one, which takes its memory for real.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildRunPaths } from '@assay/store';
 import { MemoryGroups } from '@assay/workers';
@@ -56,6 +56,31 @@ testInWorld('the kernel kills the engine in its probe: the next rung is taken, r
   const remembered = readRungs(world.path('again'));
   expect(remembered.at(0)).toMatchObject({ verdict: 'oom', remembered: true });
   expect(remembered.at(-1)?.plan.maxNumBatchedTokens).toBe(rungs.at(-1)?.plan.maxNumBatchedTokens);
+});
+
+testInWorld('an engine that the group around it ends is not blamed on limits.memory, and its plan is tried again where there is room', async (world, { expect }) => {
+  // Room for the engine alone, not for what else a run starts.
+  const outer = new MemoryGroups({ runId: `around-${process.pid}` });
+  const around = outer.make('all', Math.round(2.54 * 2 ** 30));
+  try {
+    const { dir, command } = prepareHungry(world);
+    const inside = world.start(command);
+    writeFileSync(around.limit!.membersFile, String(inside.pid));
+    const run = await inside.ended;
+    expect(run, run.stderr).toMatchObject({ exitCode: 0 });
+    expect(run.stderr).toMatch(/limits\.memory 3\.00 GiB is more than the 2\.54 GiB of the control group around it, which has .* left; the plan keeps to that/);
+    const [first, ...others] = readRungs(dir);
+    expect(first).toMatchObject({ verdict: 'oom', failure: { class: 'oom', message: expect.stringContaining('the 2.54 GiB of the control group around it are used up, before the 3.00 GiB of limits.memory are') } });
+    expect(others.at(-1)).toMatchObject({ verdict: 'fits' });
+    const outside = await world.run([...command.slice(0, -1), world.path('outside')]);
+    expect(outside, outside.stderr).toMatchObject({ exitCode: 0 });
+    const again = readRungs(world.path('outside'))[0];
+    expect(again).not.toHaveProperty('remembered');
+    expect(again?.plan.maxNumBatchedTokens).toBe(first?.plan.maxNumBatchedTokens);
+  } finally {
+    await around.remove();
+    outer.close();
+  }
 });
 
 testInWorld('the kernel kills the engine in mid-run: a rung is taken and nothing is lost', async (world, { expect }) => {

@@ -34,5 +34,6 @@ testInWorld('two replicas of three ranks have disjoint devices, and the manifest
 testInWorld('a run on the CPU of a node with GPUs is sealed as one on a CPU', async (world, { expect }) => {
   const { run, device } = await evaluate(world, { CUDA_VISIBLE_DEVICES: '' });
   expect(run.exitCode, run.stderr).toBe(0);
+  expect(run.stderr).toMatch(/left out: CUDA_VISIBLE_DEVICES is empty, so the \d GPUs of this node are not used: this run is on the CPU/);
   expect(device).toMatchObject({ kind: 'cpu', devices: [], driver: null, runtime: null });
 });

@@ -11,11 +11,12 @@ import { waitUntil } from './wait-until.ts';
 
 const MARK = 'ASSAY_TEST_WORLD';
 const LEAVE_MS = 15_000;
-/** torch keeps compiled code by user, not by process. */
-const SHARED_CACHE = /^torchinductor_/;
 
 const built = readEnvironment(resolveHome(process.env));
 export const demoModel = built?.demoModel;
+
+/** Compiled once for all worlds. */
+const compiledCode = { VLLM_CACHE_ROOT: join(resolveHome(process.env), 'caches', 'vllm') };
 
 export interface Ended {
   exitCode: number | null;
@@ -57,15 +58,22 @@ export class AssayWorld {
   }
 
   start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
-    const child = spawn(join(cloneDir, 'assay'), args, {
-      cwd: this.#cwd, stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ASSAY_HOME: this.home, TMPDIR: this.tmp, [MARK]: this.root, ...env },
-    });
-    return follow(child);
+    return follow(spawn(join(cloneDir, 'assay'), args, { cwd: this.#cwd, stdio: ['ignore', 'pipe', 'pipe'], env: this.#environment(env) }));
+  }
+
+  /** `before`: what the command is given to, such as nohup. All it shows comes as stderr. */
+  startOnTerminal(args: readonly string[], before: readonly string[] = []): Started & { closeTerminal(): void } {
+    const command = [join(import.meta.dirname, 'terminal.py'), '/usr/bin/env', ...before, join(cloneDir, 'assay'), ...args];
+    const child = spawn(built?.python ?? 'python3', command, { cwd: this.#cwd, stdio: ['pipe', 'pipe', 'pipe'], env: this.#environment({}) });
+    return { ...follow(child), closeTerminal: () => { child.stdin.end(); } };
   }
 
   run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
     return this.start(args, env).ended;
+  }
+
+  #environment(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+    return { ...process.env, ASSAY_HOME: this.home, TMPDIR: this.tmp, ...compiledCode, [MARK]: this.root, ...more };
   }
 
   /** Living processes of this world. */
@@ -73,13 +81,13 @@ export class AssayWorld {
     return findProcesses(`${MARK}=${this.root}`);
   }
 
-  /** What runs have left: processes, folders of Redis servers, temporary files. */
+  /** What runs have left: processes, folders of sockets, temporary files. */
   async findLeftovers(): Promise<string[]> {
     await waitUntil('the processes to end', () => this.processes().length === 0, LEAVE_MS).catch(() => undefined);
     return [
       ...this.processes().map((pid) => `process ${pid}`),
-      ...list(join(this.home, 'redis')).map((name) => `redis/${name}`),
-      ...list(this.tmp).filter((name) => !SHARED_CACHE.test(name)).map((name) => `tmp/${name}`),
+      ...list(join(this.home, 'sockets')).map((name) => `sockets/${name}`),
+      ...list(this.tmp).map((name) => `tmp/${name}`),
     ];
   }
 

@@ -11,7 +11,7 @@ const outcomes = Object.fromEntries(REQUEST_KINDS.map((kind) => [kind, Object.fr
 
 export function buildSampleManifest(): ManifestInput {
   return {
-    schema: 1,
+    schema: 2,
     run: { id: '20260101T000000-00000000', createdAt: AT, sealedAt: AT, epochs: 1 },
     code: { version: '0.1.0', commit: null, dirty: null, node: '24.22.3', protocol: 1 },
     command: ['assay', 'run', '--model_args', 'pretrained=/m,token=secret-value'],

@@ -82,7 +82,7 @@ test.each([
   [['--limit', 'ten'], 'expected a number'],
 ])('%j is refused', (flags, what) => expect(refusal(...GIVEN, ...flags)).toEqual(refused(what)));
 
-test('an engine that is not there is refused by name', () => expect(refusal(...GIVEN, '--model', 'hf')).toEqual(refused('model type "hf" is not supported', /vllm/)));
+test('an engine that is not there is refused by name', () => expect(refusal(...GIVEN, '--model', 'hf')).toEqual(refused('there is no engine for --model hf', /vllm/)));
 
 test('a refused flag says why and what instead', () => expect(refusal(...GIVEN, '--use_cache', 'x.db')).toEqual(refused(/--use_cache is not supported: .+/, 'Leave it out')));
 
@@ -121,11 +121,24 @@ test.each([['dtype=bf16', 'dtype: "bf16" is not one of auto'], ['swap_space=1e99
 test.each([
   [['plan', '--devices', '8xH100-80G'], /--devices: unknown kind of device "H100-80G"; did you mean H100-80GB/],
   [['plan', '--devices', 'gpus'], /--devices: "gpus": expected such as 8xH100-80GB, cpu:16/],
-  [['plan', '--devices', 'node.json'], /--devices: node\.json: there is no such file/],
+  [['plan', '--devices', 'node.json'], 'node.json: no such file'],
   [['run', '--devices', '2xL4'], 'unknown flag --devices'],
   [['probe', '--devices', '2xL4'], 'unknown flag --devices'],
 ])('%j is refused before anything is rendered', ([command = '', ...flags], what) => {
   expect(refusal(command, ...GIVEN, ...flags)).toEqual(refused(what));
+});
+
+test('what is wrong in a file of node facts is named by key, line and column', async () => {
+  const sizes = '{\n  "cpus": 4,\n\t"memoryBytes": "64GiB",\n  "gpus": [\n    {"id": "GPU-1", "name": "NVIDIA L4", "memoryBytes": "22 gigs"}\n  ]\n}\n';
+  for (const [text, what] of [
+    [sizes, 'node.json:5:57: gpus.0.memoryBytes: expected a size above 0 such as 80GB or 64GiB, or a number of bytes, found "22 gigs"'],
+    ['{"cpus": 4,\n "memory": 1}', 'node.json:2:2: unknown key "memory"'],
+    ['{"cpus": 4,\n "memoryBytes": 1', /^assay: node\.json:2:\d+: /],
+  ] as const) {
+    await writeFile(join(cwd, 'node.json'), text);
+    expect(refusal('plan', ...GIVEN, '--devices', 'node.json')).toEqual(refused(what));
+  }
+  expect(refusal('plan', ...GIVEN, '--devices', 'cpu:4:lots')).toEqual(refused('command line: --devices: "lots" for the memory of 4 cores: expected a size'));
 });
 
 test('a number that is none, and a device as a file, are refused', async () => {

@@ -10,7 +10,7 @@ import type { TextSink } from './surroundings.ts';
 const STAGE_WORDS: Readonly<Record<string, string>> = {
   check: 'checking the model and the output path',
   render: 'building and tokenising the requests',
-  probe: 'loading the model and running the worst dummy step',
+  probe: 'loading the model and running its largest step with dummy data, to see whether it fits',
   request: 'answering the requests',
   score: 'scoring',
 };

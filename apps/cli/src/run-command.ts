@@ -86,7 +86,6 @@ function translate(error: CommanderError, command: Command | undefined): AssayEr
   if (error.code === 'commander.optionMissingArgument') {
     return new AssayError('CONFIG_VALUE', { place: 'command line', key: /--\w+/.exec(quoted)?.[0] ?? quoted, problem: 'no value was given' });
   }
-  if (error.code === 'commander.missingArgument') return new AssayError('ARGUMENT_MISSING', { command: command?.name() ?? '', argument: quoted.toUpperCase() });
   if (error.code === 'commander.excessArguments') {
     const name = /got \d+: (.*)\.$/.exec(error.message)?.[1] ?? '';
     return new AssayError('ARGUMENT_UNKNOWN', { what: 'argument', name, nearest: 'Every value belongs to a flag; tasks are given with --tasks.' });

@@ -1,5 +1,7 @@
-// Ctrl-C: the first drains (what is in the engines is finished), the second stops now. SIGTERM and SIGHUP count as
-// Ctrl-C. All leave a run that resumes, and all end with 130.
+// Ctrl-C: the first drains (what is in the engines is finished), the second stops now. SIGTERM counts as Ctrl-C, and so does the
+// SIGHUP of a terminal that was closed, which may come several times and never counts as the second. All leave a run that resumes,
+// and all end with 130.
+import type { Surroundings } from './surroundings.ts';
 
 interface Interrupts {
   drain: AbortSignal;
@@ -11,22 +13,31 @@ interface Interrupts {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `tell` gets one line per signal, for people. */
-export function listenForInterrupts(source: NodeJS.EventEmitter, tell: (text: string) => void): Interrupts {
+export function listenForInterrupts(source: NodeJS.EventEmitter, env: Surroundings['env'], tell: (text: string) => void): Interrupts {
   const drain = new AbortController();
   const stop = new AbortController();
   const onSignal = (signal: string): void => {
     if (!drain.signal.aborted) {
       tell(`${signal}: ending the run; once more stops it at once`);
       drain.abort(signal);
-    } else if (!stop.signal.aborted) {
+    } else if (!stop.signal.aborted && signal !== 'SIGHUP') {
       tell(`${signal}: stopping now`);
       stop.abort(signal);
     }
   };
-  for (const signal of SIGNALS) source.on(signal, onSignal);
+  const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isKeptFromHangups(env));
+  for (const signal of signals) source.on(signal, onSignal);
   return {
     drain: drain.signal,
     stop: stop.signal,
-    release: () => { for (const signal of SIGNALS) source.off(signal, onSignal); },
+    release: () => { for (const signal of signals) source.off(signal, onSignal); },
   };
+}
+
+/** Started under nohup: Node takes that back before our first line, so the launcher notes it. */
+const isKeptFromHangups = (env: Surroundings['env']): boolean => env['ASSAY_NOHUP'] === '1';
+
+/** Goes on where whoever started this process told it to ignore hangups. */
+export function keepFromHangups(source: NodeJS.EventEmitter, env: Surroundings['env']): void {
+  if (isKeptFromHangups(env)) source.on('SIGHUP', () => undefined);
 }

@@ -13,6 +13,7 @@ if sys.path[0] == os.getcwd():
     del sys.path[0]
 os.environ["PYTHONSAFEPATH"] = "1"
 
+from assay_worker.caches import keep_caches_at_home
 from assay_worker.lifetime import tie_to_parent
 from assay_worker.transport import open_channel
 
@@ -25,6 +26,7 @@ def main(arguments: list[str]) -> int:
         print(f"usage: python -m assay_worker {'|'.join(ROLES)}  (started by `assay run`)", file=sys.stderr)
         return 2
     channel = open_channel()
+    keep_caches_at_home()
     tie_to_parent()
     channel.start_reading()
     role = importlib.import_module(ROLES[arguments[0]])

@@ -38,7 +38,7 @@ def tie_to_parent() -> None:
 def make_temporary_folder() -> str:
     """A folder for everything libraries put aside, which the guardian removes however this process ends."""
     shared = tempfile.gettempdir()
-    # The compiler's cache is worth keeping; without this it would move into the folder.
+    # The compiler's cache is worth keeping, also where there is no ASSAY_HOME; without this it would move into the folder.
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{shared}/torchinductor_{os.getuid()}")
     folder = tempfile.mkdtemp(prefix="assay-worker-")
     os.environ["TMPDIR"] = tempfile.tempdir = folder

@@ -6,13 +6,13 @@ empty prefix cache, all of it added before the first step. isolated: one request
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
-from assay_worker.engines.base import Answer, Engine, EngineRequest, RequestRefused
+from assay_worker.engine_requests import build_engine_request, check_tokens
+from assay_worker.engines.base import Answer, Engine, RequestRefused
 from assay_worker.heartbeat import Activity
-from assay_worker.protocol import Determinism, Outcome, Result, Shard
+from assay_worker.outcomes import build_result, read_result
+from assay_worker.protocol import Determinism, Shard
 from assay_worker.requests import Request, RequestFiles
-from assay_worker.seeds import derive_request_seed, draws_randomly
 from assay_worker.shard_run import ShardRun
 from assay_worker.transport import Channel
 
@@ -128,30 +128,13 @@ class Serving:
         request_id = f"{run.command.shard}-{run.command.attempt}-{request.row}"
         try:
             check_tokens(request, self._engine.limits.vocab_size)
-            self._engine.add(self._build_engine_request(request_id, request))
+            self._engine.add(build_engine_request(request_id, request, self._settings.seed))
         except RequestRefused as refusal:
             run.add_result(build_result(request, "rejected", message=str(refusal)))
             return False
         self._in_flight[request_id] = InFlight(run, request)
         run.in_flight.add(request_id)
         return True
-
-    def _build_engine_request(self, request_id: str, request: Request) -> EngineRequest:
-        seed = None
-        if not request.is_scoring and draws_randomly(request.parameters):
-            asked = request.parameters.get("seed")
-            base = self._settings.seed if asked is None else asked
-            seed = derive_request_seed(int(base), request.tokens, request.repeat)
-        return EngineRequest(
-            id=request_id,
-            row=request.row,
-            kind=request.kind,
-            tokens=request.tokens,
-            context_tokens=request.context_tokens,
-            new_token_budget=request.new_token_budget or int(request.parameters.get("max_tokens", 1)),
-            parameters=request.parameters,
-            seed=seed,
-        )
 
     def _step(self) -> None:
         self._start_clocks()
@@ -198,37 +181,3 @@ class Serving:
         for run in [run for run in self._shards if run.is_finished]:
             self._shards.remove(run)
             run.send_done(self._engine.read_peak_bytes())
-
-
-def check_tokens(request: Request, vocab_size: int) -> None:
-    """An id outside the embedding table would end the engine, not the request. A prompt needs a token to condition on."""
-    worst = max(request.tokens, default=0)
-    if worst >= vocab_size:
-        raise RequestRefused(f"token id {worst} is outside the model's vocabulary of {vocab_size}")
-    if request.context_tokens == 0:
-        raise RequestRefused("the request has no context token to condition on")
-
-
-def read_result(request: Request, answer: Answer) -> Result:
-    if answer.error is not None:
-        return build_result(request, "engine_error", message=answer.error)
-    outcome: Outcome = "ok"
-    if request.truncated_tokens:
-        outcome = "truncated"
-    elif answer.finish == "length":
-        outcome = "length"
-    return build_result(
-        request,
-        outcome,
-        logprob=answer.logprob,
-        greedy=answer.greedy,
-        text=answer.text,
-        finish=answer.finish,
-        new_tokens=answer.new_tokens,
-        cached_tokens=answer.cached_tokens,
-    )
-
-
-def build_result(request: Request, outcome: Outcome, **fields: Any) -> Result:
-    key = {name: getattr(request, name) for name in ("row", "task", "ordinal", "repeat", "window")}
-    return Result(**key, outcome=outcome, **fields)

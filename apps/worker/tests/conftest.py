@@ -9,6 +9,14 @@ import pytest
 REPOSITORY = Path(__file__).parents[3]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A core for each process of pytest-xdist: engines that share cores wait for each other in every step."""
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker["workerid"].removeprefix("gw")) % len(cores)]})
+
+
 @pytest.fixture(autouse=True)
 def at_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)

@@ -78,9 +78,10 @@ def shard_command(end: int, *, id: int = 2, shard: str = "s0000", **fields: Any)
     }  # fmt: skip
 
 
-CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "TORCH_COMPILE_DISABLE": "1"}
+CPU_ENVIRONMENT = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "TORCH_COMPILE_DISABLE": "1"}
 SMALL_ENGINE = {
     "dtype": "bfloat16", "max_model_len": 1024, "max_num_seqs": 8, "max_num_batched_tokens": 256, "enforce_eager": True, "block_size": 32,
+    "kv_cache_memory_bytes": 300 * 2**20,
 }  # fmt: skip
 
 
@@ -90,6 +91,8 @@ def load_vllm(model: str) -> Any:
     from assay_worker.engines.base import LoadSpec
     from assay_worker.engines.vllm import VllmEngine
 
+    # As a user may have it: the size in bytes wins.
+    os.environ["VLLM_CPU_KVCACHE_SPACE"] = "1"
     engine = VllmEngine()
     engine.load(LoadSpec({"model": model, **SMALL_ENGINE}, CPU_ENVIRONMENT))
     return engine

@@ -136,11 +136,14 @@ def test_effective_is_read_back_from_the_engine(engine: Any, demo_model: str) ->
     effective = engine.describe()
     assert effective["numerics"]["dtype"] == "bfloat16" and effective["numerics"]["attentionBackends"] == ["CPU_ATTN"]
     assert effective["batching"]["maxNumSeqs"] == 8 and effective["batching"]["chunkedPrefill"] is True
-    assert effective["cache"]["tokens"] == effective["cache"]["blocks"] * 32 > 10_000
+    assert effective["cache"]["tokens"] == effective["cache"]["blocks"] * 32
+    per_token = 2 * 30 * 3 * 64 * 2
+    assert 0 <= 300 * 2**20 - effective["cache"]["tokens"] * per_token < 32 * per_token, "the cache has the bytes that were asked for, to a block"
+    assert effective["cache"]["memoryBytes"] == 300 * 2**20
     assert effective["model"]["generationConfig"] == "vllm" and effective["model"]["vocabSize"] == 49152
     assert len(effective["model"]["digests"]["weights"]["model.safetensors"]) == 64
     assert effective["parallel"]["ranks"][0]["threads"] >= 1
-    assert effective["host"]["environment"]["VLLM_CPU_KVCACHE_SPACE"] == "1"
+    assert "VLLM_CPU_KVCACHE_SPACE" not in effective["host"]["environment"]
 
 
 def test_sampling_parameters_the_engine_does_not_know_reject_the_request(engine: Any) -> None:
@@ -189,7 +192,7 @@ def test_ranks_are_counted_in_pieces_as_over_the_whole() -> None:
 
 def test_the_probe_finds_the_oom_that_start_up_does_not_see(demo_model: str, tmp_path: Path) -> None:
     folder = write_requests(tmp_path, [scoring_row([1], [2])])
-    arguments = {"model": demo_model, "dtype": "bfloat16", "max_model_len": 8192, "enforce_eager": True}
+    arguments = {"model": demo_model, "dtype": "bfloat16", "max_model_len": 8192, "enforce_eager": True, "kv_cache_memory_bytes": 2**30}
     long = {"kind": "loglikelihood", "contextTokens": 8090, "continuationTokens": 10, "newTokens": 1, "sequences": 1}
     short = {"kind": "loglikelihood", "contextTokens": 100, "continuationTokens": 10, "newTokens": 1, "sequences": 1}
     with WorkerProcess() as worker:

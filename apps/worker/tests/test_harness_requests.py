@@ -156,7 +156,7 @@ def test_only_data_of_a_hub_may_use_the_network_and_the_users_wish_stays(monkeyp
 
     for module in (datasets.config, hub):
         monkeypatch.setattr(module, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(environment, "_asked_by_user", environment.functools.cache(environment._asked_by_user.__wrapped__))
+    monkeypatch.setattr(environment, "was_offline_asked", environment.functools.cache(environment.was_offline_asked.__wrapped__))
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
         monkeypatch.setenv(name, "0")
     for offline in (True, False, True):

@@ -15,11 +15,15 @@ describe('anything thrown becomes one class', () => {
   test.each([
     ['EISDIR', 'a folder is where a file belongs'],
     ['EFBIG', 'ulimit -f'],
-    ['EMFILE', 'ulimit -n'],
   ])('%s is the file system\'s, and names the path', (code, said) => {
     const error = toAssayError(Object.assign(new Error('write'), { code, syscall: 'write', path: '/runs/a' }));
     expect(error).toMatchObject({ code: 'OUTPUT_NOT_WRITABLE', details: { dir: '/runs/a' } });
     expect(error.message).toContain(said);
+  });
+
+  test.each([['EMFILE', 'ulimit -n'], ['ENFILE', 'fs.file-max']])('%s is a want of file descriptors, wherever it was met', (code, said) => {
+    const error = toAssayError(Object.assign(new Error('open'), { code, syscall: 'open', path: '/runs/a' }));
+    expect(error).toMatchObject({ code: 'TOO_MANY_FILES', exitCode: EXIT_CODES.environment, message: expect.stringContaining(said) });
   });
 
   test('a file of ours that is missing where nobody expected it is a defect', () => {

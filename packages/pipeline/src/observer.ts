@@ -1,8 +1,10 @@
 // What a run tells whoever watches it. Every method may be called at any time; none may throw.
-import type { Plan, RemainingEstimate, TimeEstimate } from '@assay/planner';
+import type { TimeEstimate } from '@assay/domain';
+import type { Plan, RemainingEstimate } from '@assay/planner';
 import type { AnswerTally, Coverage, MetricRow } from '@assay/protocol';
+import type { Selections } from '@assay/reports';
 import type { IdleShare } from './idle-clock.ts';
-import type { ProbeReport } from './stages/probe-report.ts';
+import type { ProbeReport } from './records/probe-report.ts';
 
 export interface RunProgress {
   finalRequests: number;
@@ -38,6 +40,8 @@ export interface RunSummary {
   lengthShare: Readonly<Record<string, number>>;
   /** Of each task that has been scored: how many answers were cut, unfinished or copies. */
   answers: Readonly<Record<string, AnswerTally>>;
+  /** Of each task of which only some documents were asked: how many, of how many. */
+  selections: Selections;
   idle: IdleShare;
   warnings: readonly string[];
 }

@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NodeFacts, Plan, PlanChoice, Shard, TimeEstimate } from '@assay/planner';
+import type { TimeEstimate } from '@assay/domain';
+import type { NodeFacts, Plan, PlanChoice, Shard } from '@assay/planner';
 import type { Rendered } from '@assay/protocol';
 import { IdleClock } from './idle-clock.ts';
 import { describeLeftOut, requireDevice } from './node/device-leases.ts';
@@ -10,11 +11,11 @@ import { readNodeFacts } from './node/node-facts.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import type { RunInput } from './run-input.ts';
 import { startHarness } from './processes/harness-process.ts';
+import type { ProbeReport } from './records/probe-report.ts';
 import { startProcesses } from './run-processes.ts';
 import { orderOpenRequests } from './stages/order-requests.ts';
 import { planRun } from './stages/plan.ts';
 import { probePlan } from './stages/probe.ts';
-import type { ProbeReport } from './stages/probe-report.ts';
 import { renderRequests } from './stages/render.ts';
 
 export interface PlanReport {

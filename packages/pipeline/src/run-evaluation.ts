@@ -1,23 +1,23 @@
 // The life of a run: six stages in order, each continuing where the run directory left off. Every exit gives back what was
 // taken (workers, Redis, lock) and leaves a run that the same command resumes.
-import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { AssayError, canMove, toAssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
 import type { RunSummary } from './observer.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
+import { recordReplicas } from './records/engine-record.ts';
+import { leaveDirectory } from './refused-run.ts';
 import { enterState, type RunContext, timeStage, warn } from './run-context.ts';
 import type { RunInput } from './run-input.ts';
 import { type RunProcesses, startProcesses } from './run-processes.ts';
 import { summarizeRun, summarizeSealed } from './run-summary.ts';
 import { describeScores } from './scores-record.ts';
 import { createDispatcher } from './stages/dispatch.ts';
-import { recordEngine, recordReplicas } from './stages/engine-record.ts';
 import { orderOpenRequests } from './stages/order-requests.ts';
 import { type PlannedRun, planRun } from './stages/plan.ts';
 import { probePlan } from './stages/probe.ts';
+import { recordEngine } from './stages/record-engine.ts';
 import { renderRequests } from './stages/render.ts';
 import { Scorer } from './stages/score.ts';
 import { sealRun } from './stages/seal.ts';
@@ -56,13 +56,8 @@ async function runOnce(input: RunInput, onFound: (dir: string) => void): Promise
     throw error;
   } finally {
     await prepared.close();
-    if (error?.kind === 'usage') await removeStillborn(context);
+    if (error) await leaveDirectory(context, error);
   }
-}
-
-/** A run refused before it had a request is no run: a mistyped task leaves no folder behind. */
-async function removeStillborn({ run }: RunContext): Promise<void> {
-  if (!run.isResumed && !existsSync(run.paths.index)) await rm(run.dir, { recursive: true, force: true });
 }
 
 async function executeRun(prepared: Prepared, stored: StoredRun): Promise<RunSummary> {
@@ -141,7 +136,7 @@ async function concludeRun(prepared: Prepared, processes: RunProcesses, { render
   await recordIdle(context);
   const harness = await processes.harness.handle.hello;
   const { code, model } = prepared;
-  await timeStage(context, 'seal', () => sealRun(context, { code, model, rendered, harness, results: planned.results, scorer, rows, idle: context.idle.share() }));
+  await timeStage(context, 'seal', () => sealRun(context, { code, model, rendered, harness, results: planned.results, scores: scorer, rows, idle: context.idle.share() }));
   await enterState(context, 'sealed');
   return summarizeRun(context, scorer, { rendered, rows });
 }

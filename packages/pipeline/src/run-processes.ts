@@ -3,6 +3,7 @@
 import { AssayError } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import type { ShardQueue } from '@assay/queue';
+import { makeSocketFolder } from '@assay/store';
 import { EnginePool } from './agent/engine-pool.ts';
 import type { Prepared } from './prepare-run.ts';
 import { EnginePorts } from './processes/engine-ports.ts';
@@ -37,10 +38,11 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   let layout = layOutEarly(prepared);
   const ports = new EnginePorts(context.home, prepared.env);
   const limit = openMemoryLimit(context);
+  const sockets = makeSocketFolder(context.home);
   const spawn = (number: number) => spawnEngine(prepared, { number, layout, limit, onResults: (message) => wired.dispatcher?.handleResults(message) });
   const pool = new EnginePool({
     spawn,
-    load: (replica, plan) => loadEngine(prepared, { replica, plan, ports, limit }),
+    load: (replica, plan) => loadEngine(prepared, { replica, plan, ports, limit, socketDir: sockets.dir }),
     onRestart: ({ handle }, why) => {
       context.metrics.add('assay_worker_restarts_total', 1, { role: 'engine' });
       showWarning(context, `${handle.name} ${why} and is started again`);
@@ -55,20 +57,25 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   const startAll = async () => {
     harness = startHarness(prepared);
     pool.start(layout?.data ?? 0);
-    return { harness, ...await startQueue(prepared, { embeddedServer: environment.redisServer, onRecovered: () => wired.dispatcher?.requeue() }) };
+    return { harness, ...await startQueue(prepared, { embeddedServer: environment.redisServer, socketDir: sockets.dir, onRecovered: () => wired.dispatcher?.requeue() }) };
   };
   const { redis, queue, ...workers } = await startAll().catch(async (thrown: unknown) => {
     await stopWorkers(0);
+    sockets.remove();
     throw thrown;
   });
   return {
     ...workers, pool, queue,
     untilEnd: (work) => raceEnd(context, work),
     layOut: async (plan, { afresh }) => {
+      // What a process has from its start stays as it is: its cores and threads.
+      const isUsable = !afresh && layout?.threadsPerWorker === plan.threadsPerWorker;
       layout = plan;
       if (!afresh && pool.replicas.length === plan.data) return;
-      await pool.stopAll();
-      pool.start(plan.data);
+      // More were started early than there are requests: those that have one are as they should be.
+      const kept = isUsable && pool.replicas.length > plan.data ? plan.data : 0;
+      await pool.stopAll({ kept });
+      pool.start(plan.data - kept);
     },
     connect: (dispatcher) => { wired.dispatcher = dispatcher; },
     askedArguments: (plan) => engineArguments(prepared, plan),
@@ -78,6 +85,7 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
       await queue.clear().catch(() => undefined);
       await queue.close();
       await redis.close();
+      sockets.remove();
     },
   };
 }

@@ -1,6 +1,7 @@
 // What a run comes to, for whoever asked for it.
 import { EXIT_CODES } from '@assay/domain';
 import type { Manifest, MetricRow, Rendered } from '@assay/protocol';
+import { findSelections } from '@assay/reports';
 import type { RunSummary } from './observer.ts';
 import type { RunContext } from './run-context.ts';
 import type { Scorer } from './stages/score.ts';
@@ -32,6 +33,7 @@ export function summarizeRun(context: RunContext, scorer: Scorer, { rendered, ro
       const answers = scorer.answersOf(number);
       return answers ? [[task, answers]] : [];
     })),
+    selections: findSelections(rendered.tasks, context.config),
     idle: context.idle.share(),
     warnings: history.warnings.map(({ message }) => message),
   };
@@ -51,6 +53,7 @@ export function summarizeSealed(context: RunContext, manifest: Manifest): RunSum
     coverage,
     lengthShare: Object.fromEntries(manifest.tasks.map(({ task, lengthShare }) => [task, lengthShare])),
     answers: Object.fromEntries(manifest.tasks.map(({ task, answers }) => [task, answers])),
+    selections: findSelections(manifest.tasks, manifest.config),
     idle: { wallSeconds, computingSeconds, idleSeconds: causes as RunSummary['idle']['idleSeconds'] },
     warnings: manifest.warnings.map(({ message }) => message),
   };

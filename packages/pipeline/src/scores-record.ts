@@ -1,5 +1,6 @@
 // What the results file gets from here: the settings that the harness cannot know, and our own facts beside lm_eval's.
 import type { Plan } from '@assay/planner';
+import { findSelections } from '@assay/reports';
 import type { RunContext } from './run-context.ts';
 import type { Scorer } from './stages/score.ts';
 import type { Rendered } from '@assay/protocol';
@@ -20,6 +21,7 @@ export function describeScores(context: RunContext, { rendered, scorer, plan }: 
       assay: {
         run: run.header.id, runDir: run.dir, determinism, scoring: config.scoring, waived: rendered.tasks.some((_, task) => scorer.isWaived(task)),
         coverage: Object.fromEntries(rendered.tasks.map(({ task }, number) => [task, scorer.coverageOf(number)])),
+        selections: findSelections(rendered.tasks, config),
       },
     },
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Candidate } from './candidates.ts';
+import type { Candidate } from './candidate.ts';
 import { explain, layoutOf, llama70b, mistral7b } from './candidates-fixture.ts';
 import { engineEnvOf } from './engine-args.ts';
 import { factsOf, LLAMA_8B_CONFIG, QWEN_GPTQ_CONFIG, smollm2 } from './model-facts-fixture.ts';
@@ -20,9 +20,29 @@ test('a model that fits one device runs as replicas, and splits lose by what the
   expect(find(choice.candidates, { tensor: 3, pipeline: 1 }).lost).toBe('tensor=3: attention heads (32) cannot be divided by 3. Valid by its 32 heads: tensor=1, 2, 4, 8, 16, 32.');
 });
 
-test('the layout depends on no number of requests, so that a subset of a run has the same one', () => {
-  const few = buildIndex([{ context: 1200, budget: 512 }, { kind: 'loglikelihood', context: 1500, continuation: 4 }]);
-  for (const devices of ['8xH100-80GB', '4xL4', '2xRTX4090']) expect(layoutOf(explain(devices, { facts: llama8b, index: few }))).toBe(layoutOf(explain(devices, { facts: llama8b })));
+const fewRequests = buildIndex([{ context: 1200, budget: 512 }, { kind: 'loglikelihood', context: 1500, continuation: 4 }]);
+
+test('how a replica is laid out depends on no number of requests, so that a subset of a run has the same', () => {
+  const withoutReplicas = (choice: ReturnType<typeof explain>) => layoutOf(choice)?.replace(/^\d+/, '');
+  for (const devices of ['8xH100-80GB', '4xL4', '2xRTX4090']) expect(withoutReplicas(explain(devices, { facts: llama8b, index: fewRequests }))).toBe(withoutReplicas(explain(devices, { facts: llama8b })));
+});
+
+test('there are never more replicas than requests, whoever asked for them, and the plan says why', () => {
+  const { plan, candidates } = explain('8xH100-80GB', { facts: llama8b, index: fewRequests });
+  expect(plan).toMatchObject({ data: 2, deviceSets: [['H100-80GB-0'], ['H100-80GB-1']] });
+  expect(plan!.why).toContain('data=2 in place of 8: the run has 2 requests, and a further replica would have none');
+  const settings = [{}, { plan: { data: 4 } }, { plan: { data: 4 }, determinism: 'strict' as const }, { determinism: 'isolated' as const }];
+  const chosen = ['8xH100-80GB', 'cpu:8:64GiB'].flatMap((devices) => settings.map((change) => explain(devices, { facts: smollm2, index: fewRequests, ...change })));
+  for (const choice of chosen) {
+    expect(choice.plan!.data).toBeLessThanOrEqual(2);
+    expect(choice.candidates.every(({ data, plan: weighed }) => data <= 2 && (weighed?.data ?? data) === data)).toBe(true);
+    expect(new Set(choice.candidates.map(({ data, tensor, pipeline }) => `${data}×${tensor}×${pipeline}`)).size).toBe(choice.candidates.length);
+  }
+  expect(candidates[0]).toMatchObject({ isChosen: true, data: 2 });
+});
+
+test('replicas on cores that are not needed leave their threads to the others', () => {
+  expect(explain('cpu:8:64GiB', { facts: smollm2, index: fewRequests, plan: { data: 4 } }).plan).toMatchObject({ data: 2, threadsPerWorker: 4 });
 });
 
 test('every candidate has its terms, its time and one sentence, but for the chosen one', () => {

@@ -1,29 +1,16 @@
 // Every layout of a model over the devices, worked out and ranked, with one sentence why each but the best lost. Invariant: a layout
 // is compared by its speed at full load, never by how few requests a run has, since the layout decides the bits of the results.
 import { AssayError } from '@assay/domain';
+import type { Candidate } from './candidate.ts';
 import { deviceKindOf } from './device-kinds.ts';
 import { requireDivisible } from './divisibility.ts';
+import { estimateTime, type LayoutTime } from './estimate-time.ts';
 import { explainLoss } from './explain-loss.ts';
-import type { MemoryEstimate } from './memory.ts';
+import { limitReplicas, mostReplicas } from './limit-replicas.ts';
 import { countCores } from './node-facts.ts';
 import { layOutCores, type Layout } from './plan-devices.ts';
 import { fitLayout, placeLayout, type PlanBasis } from './plan-draft.ts';
-import type { Fit } from './plan-memory.ts';
 import type { Plan } from './plan.ts';
-import { estimateTime, type TimeEstimate } from './roofline.ts';
-
-export interface Candidate extends Layout {
-  /** tight: predicted beyond the limit by so little that the probe decides; refused: the shape or the device forbids it. */
-  verdict: Fit['verdict'] | 'refused';
-  isChosen: boolean;
-  /** Batch limits, memory and the rest; absent where the layout is refused. */
-  plan?: Plan;
-  memory?: MemoryEstimate;
-  missingBytes?: number;
-  time?: TimeEstimate;
-  /** Why it was not chosen, in one sentence. */
-  lost?: string;
-}
 
 /** All sizes up to this; beyond it powers of two. */
 const EVERY_SIZE_TO = 8;
@@ -32,10 +19,25 @@ const EVERY_SIZE_TO = 8;
 export function listCandidates(basis: PlanBasis): Candidate[] {
   const ranked = listLayouts(basis).map((layout) => tryLayout(basis, layout)).toSorted((a, b) => compare(a, b, basis));
   const winner = pickWinner(ranked, basis);
-  return ranked.toSorted((a, b) => Number(b === winner) - Number(a === winner)).map((candidate) => {
+  const judged = ranked.toSorted((a, b) => Number(b === winner) - Number(a === winner)).map((candidate) => {
     const isChosen = candidate === winner;
-    return { ...candidate, isChosen, ...(isChosen ? {} : { lost: candidate.lost ?? explainLoss(candidate, winner) }) };
+    return limitCandidate(basis, { ...candidate, isChosen, ...(isChosen ? {} : { lost: candidate.lost ?? explainLoss(candidate, winner) }) });
   });
+  return dropTwins(judged);
+}
+
+/** Compared by its speed with all its replicas, taken with as many as have requests. */
+function limitCandidate(basis: PlanBasis, candidate: Candidate): Candidate {
+  const requests = basis.workload.requests;
+  if (!candidate.plan || !candidate.time) return { ...candidate, data: mostReplicas(candidate.data, requests) };
+  const plan = limitReplicas(candidate.plan, requests);
+  if (plan === candidate.plan) return candidate;
+  return { ...candidate, data: plan.data, plan, time: { ...predictTime(basis, plan), fullLoadSeconds: candidate.time.fullLoadSeconds } };
+}
+
+/** The first of those that are the same. */
+function dropTwins<Kind extends Layout>(layouts: readonly Kind[]): Kind[] {
+  return layouts.filter((layout, place) => layouts.findIndex((other) => isSameLayout(other, layout)) === place);
 }
 
 // The fewest ranks that fit are taken, one above all, unless more of them are predicted to be faster by more than a prediction
@@ -85,7 +87,7 @@ function listOnCores({ input: { node, determinism }, facts, wishes }: PlanBasis)
   ];
   const all = [{ data: usual.data, tensor: usual.tensor, pipeline: usual.pipeline }, ...others].filter((layout) =>
     (['data', 'tensor', 'pipeline'] as const).every((size) => wishes[size] === undefined || layout[size] === wishes[size]));
-  return all.filter((layout, place) => all.findIndex((other) => isSameLayout(other, layout)) === place);
+  return dropTwins(all);
 }
 
 function isSameLayout(a: Layout, b: Layout): boolean {
@@ -106,7 +108,7 @@ function tryLayout(basis: PlanBasis, layout: Layout): Candidate {
 }
 
 /** As earlier runs have shown answers and speeds, but for the time that layouts are compared by. */
-function predictTime({ facts, expectedWorkload, input: { node, correctionsOf } }: PlanBasis, plan: Plan): TimeEstimate {
+function predictTime({ facts, expectedWorkload, input: { node, correctionsOf } }: PlanBasis, plan: Plan): LayoutTime {
   const kind = deviceKindOf(node);
   const { fullLoadSeconds } = estimateTime({ facts, plan, kind });
   return { ...estimateTime({ facts, plan: { ...plan, workload: expectedWorkload }, kind, corrections: correctionsOf?.(plan) }), fullLoadSeconds };

@@ -29,7 +29,7 @@ test('fast on two cores is one worker on both, eager for a short run, with a who
 test('two replicas on two cores get a core each, bound from outside', () => {
   const plan = choose({ plan: { data: 2 } });
   expect(plan).toMatchObject({ data: 2, threadsPerWorker: 1, cpuSets: [[0], [1]], memoryLimitBytes: 8 * GIB });
-  expect(engineEnvOf(plan, 1)).toEqual({ VLLM_ENABLE_V1_MULTIPROCESSING: '0', VLLM_CPU_KVCACHE_SPACE: String(plan.kvCacheBytes / GIB), VLLM_CPU_OMP_THREADS_BIND: 'nobind', OMP_NUM_THREADS: '1', TORCH_COMPILE_DISABLE: '1' });
+  expect(engineEnvOf(plan, 1)).toEqual({ VLLM_ENABLE_V1_MULTIPROCESSING: '0', VLLM_CPU_OMP_THREADS_BIND: 'nobind', OMP_NUM_THREADS: '1', TORCH_COMPILE_DISABLE: '1' });
 });
 
 test.each(['strict', 'isolated'] as const)('%s has one thread a worker for any number of workers', (determinism) => {
@@ -91,6 +91,34 @@ test('a limit of 5 GiB is tried with the default batch, since the probe decides;
   expect(choose({ index: scored, limits: { memory: 12 * GIB, kind: 'cgroup' }, plan: { tensor: 3 } }).memoryLimitBytes).toBe(4 * GIB);
 });
 
+test('a limit above what the node has left is planned for as if there were none, and the plan says so', () => {
+  const free = choose({});
+  const smaller = { ...twoCores, memoryBytes: 3 * GIB };
+  for (const kind of ['address_space', 'cgroup'] as const) {
+    const { why, memory, ...plan } = choose({ limits: { memory: 64 * GIB, kind } });
+    const { why: whyFree, memory: memoryFree, ...planFree } = free;
+    expect([plan, memory]).toEqual([planFree, memoryFree]);
+    expect(why.filter((line) => !whyFree.includes(line))).toEqual([expect.stringContaining('limits.memory 64.0 GiB is more than this node has: 16.0 GiB left')]);
+    expect(choose({ limits: { memory: 5 * GIB, kind }, node: smaller })).toMatchObject({ memoryLimitBytes: 3 * GIB, memory: { kind: 'resident' } });
+  }
+  expect(choose({ limits: { memory: 5 * GIB } }).why.join()).not.toContain('limits.memory');
+});
+
+test('what would fit instead is a larger machine where the limit is not what binds', () => {
+  const facts = factsOf(LLAMA_8B_CONFIG, 8_030_261_248);
+  expect(() => choose({ facts, maxModelLen: 4096, limits: { memory: 64 * GIB } })).toThrow(expect.objectContaining({ remedy: expect.stringMatching(/on a machine with \d+\.\d GiB free/) }));
+});
+
+test('on CPU a cache is counted in bytes where whole GiB would not fit, and the engine is told so', () => {
+  const limited = choose({ limits: { memory: 2 * GIB, kind: 'cgroup' } });
+  expect(limited.kvCacheBytes).toBeLessThan(GIB);
+  expect(limited.memory.totalBytes).toBeLessThanOrEqual(2 * GIB);
+  expect(kvCacheTokens(limited)).toBeGreaterThanOrEqual(limited.maxModelLen);
+  expect(engineArgsOf(limited, {}, { model: 'm', trustRemoteCode: false })).toMatchObject({ kv_cache_memory_bytes: limited.kvCacheBytes });
+  const asked = 300 * 2 ** 20;
+  expect(choose({ modelArgs: { kv_cache_memory_bytes: asked } }).kvCacheBytes).toBe(asked);
+});
+
 test('what cannot fit at all is refused before anything is loaded, with its sizes', () => {
   const facts = factsOf(LLAMA_8B_CONFIG, 8_030_261_248);
   expect(() => choose({ facts, maxModelLen: 4096 })).toThrow(/weights 1[5-6]\.\d GiB, engine .* and the smallest KV cache .* exceed the 16\.0 GiB/);
@@ -133,7 +161,7 @@ test('the engine gets lm_eval\'s defaults, the plan, and the user\'s other argum
   const args = engineArgsOf(choose({ modelArgs }), modelArgs, { model: '/models/m', trustRemoteCode: false });
   expect(args).toEqual({
     model: '/models/m', tokenizer_mode: 'auto', seed: 7, trust_remote_code: false, dtype: 'bfloat16', tensor_parallel_size: 1, pipeline_parallel_size: 1, max_model_len: 8192,
-    max_num_seqs: 128, max_num_batched_tokens: 4096, enforce_eager: true, enable_prefix_caching: true, block_size: 32,
+    max_num_seqs: 128, max_num_batched_tokens: 4096, enforce_eager: true, enable_prefix_caching: true, block_size: 32, kv_cache_memory_bytes: GIB,
   });
   expect(engineArgsOf(choose(), {}, { model: 'm', trustRemoteCode: true })).toMatchObject({ seed: 1234, trust_remote_code: true });
   expect(() => engineArgsOf(choose(), { lora_local_path: '/x' }, { model: 'm', trustRemoteCode: false })).toThrow(/lora_local_path is not supported/);

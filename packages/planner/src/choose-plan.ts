@@ -1,6 +1,7 @@
 // Chooses the plan of a run: the user's wishes first, then what the tier of determinism demands, then what fits and is fast.
 import { AssayError } from '@assay/domain';
-import { type Candidate, listCandidates } from './candidates.ts';
+import type { Candidate } from './candidate.ts';
+import { listCandidates } from './candidates.ts';
 import { requireDivisible } from './divisibility.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { Layout } from './plan-devices.ts';
@@ -38,14 +39,16 @@ export function explainPlan(input: PlanInput): PlanChoice {
 }
 
 /** On CPU the layout's own reasons say it already. */
-function explainLayout({ device, wishes, input: { node } }: PlanBasis, { data, tensor, pipeline }: Layout): string[] {
+function explainLayout(basis: PlanBasis, { data, tensor, pipeline }: Layout): string[] {
+  const { device, wishes, input: { node } } = basis;
   const isAsked = wishes.tensor !== undefined;
   if (device === 'cpu' || (isAsked && wishes.data !== undefined)) return [];
   const gpus = node.gpus.length;
-  const spare = gpus - data * tensor * pipeline;
+  const isLimited = data === basis.workload.requests;
+  const spare = isLimited ? 0 : gpus - data * tensor * pipeline;
   if (gpus === 1) return [];
   const first = tensor * pipeline === 1
-    ? `the model fits one GPU: ${data} replicas rather than one over ${gpus} tensor ranks`
+    ? `the model fits one GPU: ${data} ${data === 1 ? 'replica' : 'replicas'} rather than one over ${gpus} tensor ranks`
     : `tensor=${tensor}, pipeline=${pipeline}: the smallest split that fits, divides the heads and is not much slower than a larger one`;
   return [...(isAsked ? [] : [first]), ...(spare > 0 && wishes.data === undefined ? [`${spare} of ${gpus} GPUs stay free: no faster layout uses them`] : [])];
 }

@@ -1,6 +1,6 @@
 // vLLM's EngineArgs and environment for a plan. The user's model_args win over what the plan would choose, since the plan was
 // made from them; what lm_eval's backend keeps for itself never reaches the engine.
-import { AssayError, GIB } from '@assay/domain';
+import { AssayError } from '@assay/domain';
 import type { Plan } from './plan.ts';
 
 /** Arguments of lm_eval's vLLM backend that the engine does not know, and what becomes of each. */
@@ -59,7 +59,7 @@ export function engineArgsOf(plan: Plan, modelArgs: Readonly<Record<string, unkn
     enable_prefix_caching: plan.enablePrefixCaching,
     // The engine refuses to start where less than this share is free; its own default is more than others may leave.
     ...(deviceMemoryBytes === undefined ? {} : { gpu_memory_utilization: Math.floor((1000 * plan.memoryLimitBytes) / deviceMemoryBytes) / 1000 }),
-    kv_cache_memory_bytes: plan.device === 'cpu' || plan.isCacheLeftToEngine ? null : plan.kvCacheBytes,
+    kv_cache_memory_bytes: plan.isCacheLeftToEngine ? null : plan.kvCacheBytes,
     distributed_executor_backend: plan.tensor * plan.pipeline > 1 ? (modelArgs.distributed_executor_backend ?? 'mp') : modelArgs.distributed_executor_backend,
   });
 }
@@ -83,7 +83,6 @@ export function engineEnvOf(plan: Plan, replica = 0): Record<string, string> {
   if (plan.device === 'cuda') return { ...common, CUDA_VISIBLE_DEVICES: (plan.deviceSets[replica] ?? []).join(',') };
   return {
     ...common,
-    VLLM_CPU_KVCACHE_SPACE: String(Math.round(plan.kvCacheBytes / GIB)),
     VLLM_CPU_OMP_THREADS_BIND: bindThreads(plan, plan.cpuSets[replica] ?? []),
     OMP_NUM_THREADS: String(plan.threadsPerWorker),
     // Eager for vLLM is its model only: single functions would still be compiled, by a C++ compiler that need not be there.

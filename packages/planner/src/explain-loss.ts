@@ -1,9 +1,9 @@
 // One sentence why a layout was not chosen: what it lacks, or by how much and by what it is slower than the one that was.
 import { formatBytes } from '@assay/domain';
-import type { Candidate } from './candidates.ts';
+import type { Candidate } from './candidate.ts';
+import type { LayoutTime } from './estimate-time.ts';
 import type { MemoryEstimate } from './memory.ts';
 import { type Plan, sequencesHeld } from './plan.ts';
-import type { TimeEstimate } from './roofline.ts';
 
 const TERM_NAMES: Readonly<Record<keyof MemoryEstimate['terms'], string>> = {
   weights: 'the weights', kv: 'the KV cache', activation: 'activations', logits: 'logits', promptLogprobs: 'prompt log-probabilities', graphs: 'graphs', context: 'the engine itself',
@@ -28,7 +28,7 @@ function explainSize({ memory: { terms }, memoryLimitBytes, minKvCacheBytes }: P
 
 interface Timed {
   plan: Plan;
-  time: TimeEstimate;
+  time: LayoutTime;
 }
 
 function explainTime(loser: Timed, winner: Timed): string {

@@ -4,6 +4,8 @@ import { DEVICE_KINDS, describeDevices, findDeviceKind, recognizeDevice } from '
 import { imagineNode, parseNodeFacts } from './imagined-node.ts';
 
 const GIB = 2 ** 30;
+const PLACES = { placeOf: (path: readonly PropertyKey[]) => `node.json:${path.join('/')}`, placeOfKey: (path: readonly PropertyKey[]) => `node.json:key ${path.join('/')}` };
+const readNode = (content: unknown) => parseNodeFacts(content, PLACES);
 const problemOf = (act: () => unknown) => {
   try {
     act();
@@ -35,18 +37,32 @@ test.each([
   ['0xL4', '0 devices; 1 to 64 can be planned for'],
   ['H100-80', 'did you mean 1xH100-80GB'],
   ['many', 'expected such as 8xH100-80GB, cpu:16'],
-  ['cpu:4:lots', 'expected a size such as 5GiB or 80GB'],
+  ['cpu:4:lots', 'command line: --devices: "lots" for the memory of 4 cores: expected a size above 0 such as 80GB or 64GiB'],
+  ['cpu:4:0', 'command line: --devices: "0" for the memory of 4 cores: expected a size above 0'],
+  ['cpu:4:99999999999GiB', 'command line: --devices: "99999999999GiB" for the memory'],
 ])('%s is refused: %s', (text, problem) => {
   expect(problemOf(() => imagineNode(text))).toContain(problem);
 });
 
 test('a file of node facts is read as it is, sizes also with their unit, and what is unknown is refused by name', () => {
   const gpu = { id: 'GPU-1', name: 'NVIDIA L4', memoryBytes: '22GiB' };
-  expect(parseNodeFacts({ cpus: 4, memoryBytes: '64GiB', gpus: [gpu] }, 'node.json')).toEqual({
+  expect(readNode({ cpus: 4, memoryBytes: '64GiB', gpus: [gpu] })).toEqual({
     cpus: [0, 1, 2, 3], memoryBytes: 64 * GIB, gpus: [{ ...gpu, memoryBytes: 22 * GIB, freeBytes: 22 * GIB }],
   });
-  expect(problemOf(() => parseNodeFacts({ cpus: 4, memoryBytes: 1, gpu: [] }, 'node.json'))).toContain('node.json: content: Unrecognized key: "gpu"');
-  expect(problemOf(() => parseNodeFacts({ cpus: 4, memoryBytes: 1, gpus: [{ name: 'x' }] }, 'node.json'))).toContain('node.json: gpus.0.id');
+  expect(problemOf(() => readNode({ cpus: 4, memoryBytes: 1, gpu: [] }))).toBe('node.json:key gpu: unknown key "gpu"');
+  expect(problemOf(() => readNode({ cpus: 4, memoryBytes: 1, gpus: [{ ...gpu, nvlink: 1 }] }))).toBe('node.json:key gpus/0/nvlink: unknown key "gpus.0.nvlink"');
+  expect(problemOf(() => readNode({ cpus: 4, memoryBytes: 1, gpus: [{ name: 'x' }] }))).toContain('node.json:gpus/0/id: gpus.0.id: ');
+});
+
+test.each([
+  [{ memoryBytes: 'lots' }, 'node.json:memoryBytes: memoryBytes: expected a size above 0 such as 80GB or 64GiB, or a number of bytes, found "lots"'],
+  [{ memoryBytes: undefined }, /^node.json:memoryBytes: memoryBytes: expected a size above 0 .*, found nothing$/],
+  [{ memoryBytes: -1 }, /memoryBytes: expected a size above 0 .*, found -1$/],
+  [{ shmBytes: true }, /^node.json:shmBytes: shmBytes: expected a size such as 80GB or 64GiB, or a number of bytes, found true$/],
+  [{ gpus: [{ id: 'GPU-1', name: 'x', memoryBytes: '22 gigs' }] }, /^node.json:gpus\/0\/memoryBytes: gpus.0.memoryBytes: expected a size above 0 .*, found "22 gigs"$/],
+  [{ cgroup: { memoryBytes: '1.5.5GB' } }, /^node.json:cgroup\/memoryBytes: cgroup.memoryBytes: expected a size such as/],
+])('a size in a file that is none is refused with its key and place: %j', (change, problem) => {
+  expect(problemOf(() => readNode({ cpus: 4, memoryBytes: 1, ...change }))).toMatch(problem);
 });
 
 test.each([
@@ -59,8 +75,9 @@ test.each([
 
 test('a file with more cores than machines have, or with one device twice, is refused', () => {
   const gpu = { id: 'GPU-1', name: 'NVIDIA L4', memoryBytes: '22GiB' };
-  for (const cpus of [2 ** 31, 1e15, [0, 0]]) expect(problemOf(() => parseNodeFacts({ cpus, memoryBytes: 1 }, 'node.json'))).toContain('node.json: cpus');
-  expect(problemOf(() => parseNodeFacts({ cpus: 4, memoryBytes: 1, gpus: [gpu, gpu] }, 'node.json'))).toContain('the same device stands there twice');
+  for (const cpus of [2 ** 31, 1e15, 0, 'four']) expect(problemOf(() => readNode({ cpus, memoryBytes: 1 }))).toContain('node.json:cpus: cpus: expected a number of cores, 1 to 1024, or a list');
+  expect(problemOf(() => readNode({ cpus: [0, 0], memoryBytes: 1 }))).toContain('node.json:cpus: cpus: the same device stands there twice');
+  expect(problemOf(() => readNode({ cpus: 4, memoryBytes: 1, gpus: [gpu, gpu] }))).toContain('the same device stands there twice');
 });
 
 test('a slice of a GPU is as fast as its share of the memory', () => {

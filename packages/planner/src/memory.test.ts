@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { estimateMemory, type MemoryKind, type MemoryPlan, vocabRowsBytes } from './memory.ts';
+import type { MemoryKind } from './memory-kind.ts';
+import { estimateMemory, type MemoryPlan, vocabRowsBytes } from './memory.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
 
 const GIB = 2 ** 30;

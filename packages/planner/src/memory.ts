@@ -3,12 +3,10 @@ import { MIB } from '@assay/domain';
 import { kvBytesPerToken } from './kv-cache.ts';
 import { RUN_DTYPE_BYTES, type RunDtype } from './dtypes.ts';
 import { padVocab } from './divisibility.ts';
+import type { MemoryKind } from './memory-kind.ts';
 import { castWeightBytes, type ModelFacts } from './model-facts.ts';
 import { correctionBytes, type MemoryResiduals, transientBytesOf } from './residual.ts';
 import type { Workload } from './workload.ts';
-
-/** What is counted: pages in memory, reserved address space, or a device's memory. */
-export type MemoryKind = 'resident' | 'address_space' | 'device';
 
 const MEMORY_TERMS = ['weights', 'kv', 'activation', 'logits', 'promptLogprobs', 'graphs', 'context'] as const;
 type MemoryTerm = (typeof MEMORY_TERMS)[number];

@@ -5,7 +5,8 @@ import { smallestGpu } from './device-kinds.ts';
 import { allowedTensorSizes } from './divisibility.ts';
 import { resolveDtype, type RunDtype } from './dtypes.ts';
 import { kvElementBytes, resolveWindow } from './kv-cache.ts';
-import type { MemoryKind } from './memory.ts';
+import { explainLimit, mostReplicas } from './limit-replicas.ts';
+import type { MemoryKind } from './memory-kind.ts';
 import type { ModelFacts } from './model-facts.ts';
 import { countCores, type NodeFacts } from './node-facts.ts';
 import { warnOfNode } from './node-warnings.ts';
@@ -16,7 +17,7 @@ import { type PlanWishes, readPlanWishes } from './plan-wishes.ts';
 import type { Plan } from './plan.ts';
 import type { ExpectedNewTokens } from './request-lengths.ts';
 import type { MemoryResiduals } from './residual.ts';
-import type { TimeCorrections } from './roofline.ts';
+import type { TimeCorrections } from './estimate-time.ts';
 import { describeUnknown } from './unknown-terms.ts';
 import { quantizeFacts } from './weight-wishes.ts';
 import { summarizeWorkload, type Workload, type WorkloadSummary } from './workload.ts';
@@ -62,13 +63,17 @@ export interface PlanBasis {
 
 export function readBasis(input: PlanInput): PlanBasis {
   const { modelArgs, determinism, node, facts } = input;
-  const wishes = readPlanWishes({ plan: input.plan, modelArgs, maxBatchSize: input.maxBatchSize, determinism });
+  const asked = readPlanWishes({ plan: input.plan, modelArgs, maxBatchSize: input.maxBatchSize, determinism });
+  const { why, dtype } = resolveDeviceDtype(modelArgs.dtype, facts, node);
+  // On cores the number of replicas says how many threads each gets, so it has to be right before they are placed.
+  const isMoreThanNeeded = node.gpus.length === 0 && asked.data !== undefined && asked.data > mostReplicas(asked.data, input.index.count);
+  const wishes = isMoreThanNeeded ? { ...asked, data: mostReplicas(asked.data!, input.index.count) } : asked;
   return {
-    input, wishes,
+    input, wishes, dtype,
+    why: isMoreThanNeeded ? [explainLimit(asked.data!, input.index.count), ...why] : why,
     device: node.gpus.length > 0 ? 'cuda' : 'cpu',
     facts: quantizeFacts(facts, wishes.quantization),
     ...summarizeBoth(input),
-    ...resolveDeviceDtype(modelArgs.dtype, facts, node),
   };
 }
 
@@ -101,7 +106,7 @@ export function fitLayout(basis: PlanBasis, layout: DeviceLayout): Fit {
     maxModelLen: window.window,
     kvElementBytes: kvElementBytes(input.modelArgs.kv_cache_dtype, dtype),
     ...listRungRoom(basis),
-    why: [...layout.why, ...basis.why, ...whyBatches, ...(window.warning ? [window.warning] : []), ...describeUnknown(facts), ...warnOfNode({ node, facts, layout })],
+    why: [...layout.why, ...basis.why, ...whyBatches, ...(window.warning ? [window.warning] : []), ...describeUnknown(facts), ...warnOfNode({ node, facts, layout, limits: input.limits })],
   } satisfies PlanDraft;
   return fitMemory({ draft, facts, wishes, workload, kind, residuals: input.residuals });
 }
@@ -133,7 +138,8 @@ function resolveLimit({ input: { limits, node, determinism }, device, wishes }: 
   // A limit is each worker's; without one, replicas and their ranks share what the node has. Where results may not depend on the
   // number of replicas, neither may the share, which sizes the cache.
   const shares = determinism === 'fast' ? ranks : Math.max(ranks, countCores(node));
-  if (limits.memory === undefined) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
+  // A limit beyond what there is limits nothing.
+  if (limits.memory === undefined || limits.memory > node.memoryBytes) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
   // A control group holds all ranks of a worker; an address space is each process's own.
   if (limits.kind === 'cgroup') return { bytes: Math.floor(limits.memory / (tensor * pipeline)), kind: 'resident' };
   return { bytes: limits.memory, kind: 'address_space' };

@@ -1,7 +1,8 @@
 // Fits a drafted plan into memory: how much one rank may take, how large the KV cache is, and whether the batch must shrink.
 import { formatBytes, GIB, MIB } from '@assay/domain';
 import { kvBytesOfSequence, kvBytesPerToken } from './kv-cache.ts';
-import { estimateMemory, type MemoryEstimate, type MemoryKind, rawShareOfLogits } from './memory.ts';
+import type { MemoryKind } from './memory-kind.ts';
+import { estimateMemory, type MemoryEstimate, rawShareOfLogits } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
 import { MIN_BATCHED_TOKENS, MIN_SEQS } from './plan-batch.ts';
 import type { PlanWishes } from './plan-wishes.ts';
@@ -96,23 +97,31 @@ function shrinkBatch({ device, determinism, maxNumSeqs, maxNumBatchedTokens }: P
   return mayShrink ? { maxNumSeqs: Math.floor(maxNumSeqs / 2) } : undefined;
 }
 
+const roundUp = (bytes: number, unit: number): number => Math.max(1, Math.ceil(bytes / unit)) * unit;
+
+/** On CPU whole GiB, since what a host has to spare keeps prefixes longer; less where those alone would not leave room for the model. */
+function cacheUnit({ device, memoryLimitBytes }: PlanDraft, fixedBytes: number, minKvCacheBytes: number): number {
+  return device === 'cpu' && fixedBytes + roundUp(minKvCacheBytes, GIB) <= memoryLimitBytes * TRUSTED_FIXED_EXCESS ? GIB : MIB;
+}
+
 function sizeCache(draft: PlanDraft, input: FitInput): Plan {
   const { facts, wishes, workload } = input;
   const estimate = (kvCacheBytes: number) => estimateOf({ ...draft, kvCacheBytes }, input);
-  const free = draft.memoryLimitBytes - estimate(0).totalBytes;
+  const { totalBytes, terms } = estimate(0);
+  const free = draft.memoryLimitBytes - totalBytes;
   const maxModelLen = shrinkWindow(draft, input, free);
-  const unit = draft.device === 'cpu' ? GIB : MIB;
-  const round = (bytes: number) => Math.max(1, Math.ceil(bytes / unit)) * unit;
   const perRank = (tokens: number) => (kvBytesPerToken(facts, draft.kvElementBytes, draft.tensor) * tokens) / draft.pipeline;
   const oneRequest = kvBytesOfSequence(facts, { tokens: maxModelLen, elementBytes: draft.kvElementBytes, tensor: draft.tensor, stepTokens: draft.maxNumBatchedTokens });
-  const minKvCacheBytes = round(oneRequest / draft.pipeline);
+  const minKvCacheBytes = roundUp(oneRequest / draft.pipeline, MIB);
+  const unit = cacheUnit(draft, terms.weights + terms.context, minKvCacheBytes);
   const isKnown = isCacheKnown(facts) || wishes.kvCacheBytes !== undefined;
   const wanted = isKnown ? wishes.kvCacheBytes ?? perRank(concurrentTokens(draft, workload)) : Infinity;
+  const least = roundUp(minKvCacheBytes, unit);
   const most = Math.floor(free / unit) * unit;
-  const kvCacheBytes = Math.max(minKvCacheBytes, Math.min(round(wanted), wishes.kvCacheBytes === undefined ? most : Infinity));
+  const kvCacheBytes = wishes.kvCacheBytes === undefined ? Math.max(least, Math.min(roundUp(wanted, unit), most)) : Math.max(minKvCacheBytes, roundUp(wanted, MIB));
   const why = [...draft.why];
   if (maxModelLen < draft.maxModelLen) why.push(`max_model_len=${maxModelLen}: no request is longer, and a cache for ${draft.maxModelLen} does not fit`);
-  if (wishes.kvCacheBytes === undefined) why.push(explainCache({ device: draft.device, kvCacheBytes, wanted: round(wanted), minKvCacheBytes }));
+  if (wishes.kvCacheBytes === undefined) why.push(explainCache({ device: draft.device, kvCacheBytes, wanted: roundUp(wanted, unit), minKvCacheBytes: least }));
   const { concurrentTokens: _, ...summary } = planningWorkload(draft, workload);
   const isCacheLeftToEngine = !isKnown && draft.device === 'cuda';
   return { ...draft, maxModelLen, kvCacheBytes, minKvCacheBytes, ...(isCacheLeftToEngine ? { isCacheLeftToEngine } : {}), why, facts, workload: summary, memory: estimate(kvCacheBytes) };

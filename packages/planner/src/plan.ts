@@ -1,47 +1,26 @@
 // A plan: how the model and the batches of one run lie on the devices. Everything in it is chosen, nothing is measured.
-import type { Determinism } from '@assay/domain';
+import type { Determinism, PlanLayout } from '@assay/domain';
 import type { RunDtype } from './dtypes.ts';
 import type { MemoryEstimate, MemoryPlan } from './memory.ts';
 import type { ModelFacts } from './model-facts.ts';
 import type { WorkloadSummary } from './workload.ts';
 
-export interface Plan extends MemoryPlan {
-  device: 'cpu' | 'cuda';
+export interface Plan extends PlanLayout, MemoryPlan {
+  dtype: RunDtype;
   determinism: Determinism;
-  /** Replicas, each in a process of its own. */
-  data: number;
-  tensor: number;
-  pipeline: number;
-  maxNumSeqs: number;
-  maxNumBatchedTokens: number;
-  maxModelLen: number;
-  /** Of each rank; whole GiB on CPU. */
-  kvCacheBytes: number;
   /** The engine refuses a cache that cannot hold one request of `maxModelLen`. */
   minKvCacheBytes: number;
   kvElementBytes: number;
   /** GPUs only: `kvCacheBytes` is what the engine is expected to find free, and not told. */
   isCacheLeftToEngine?: boolean;
-  enforceEager: boolean;
-  enablePrefixCaching: boolean;
-  dtype: RunDtype;
-  threadsPerWorker: number;
-  /** Cores of each replica; empty where they are left to the system. */
-  cpuSets: number[][];
-  /** Device ids of each replica, empty on CPU. */
-  deviceSets: string[][];
   /** Tensor sizes that the model's shape, these devices and the user allow. */
   tensorSizes: number[];
   /** What else a rung may do with the devices; absent on CPU. */
   rungRoom?: RungRoom;
-  /** Memory that one rank may take: the limit asked for, else its share of what there is. */
-  memoryLimitBytes: number;
   memory: MemoryEstimate;
   /** What the estimate was made from, so that a rung can be estimated anew. */
   facts: ModelFacts;
   workload: WorkloadSummary;
-  /** One sentence for every decision that was not the user's. */
-  why: string[];
 }
 
 /** The devices that rungs may lay a model over, and how. */

@@ -1,34 +1,12 @@
 // Learns how many seconds each unit of work takes from what a run has done so far. Where the observations cannot tell two units
 // apart, their ratio stays what it is elsewhere; a unit not seen yet is scaled like the seen ones.
 import { TOKEN_WEIGHTS } from './request-costs.ts';
-
-/**
- * Work by what it costs: requests, scored prompt tokens, prompt tokens of generations, generated tokens, and attention: pairs of
- * a prompt's tokens, of which a long prompt has more to each token than a short one.
- */
-export const WORK_UNITS = ['request', 'scored', 'prefill', 'decode', 'attention'] as const;
-type WorkUnit = (typeof WORK_UNITS)[number];
-export type Work = Record<WorkUnit, number>;
+import { addWork, mapUnits, NO_WORK, secondsOf, type Work, WORK_UNITS, type WorkUnit } from './work.ts';
 
 /** Work done in an interval of `seconds`. */
 export interface WorkInterval {
   seconds: number;
   work: Work;
-}
-
-export const NO_WORK: Readonly<Work> = { request: 0, scored: 0, prefill: 0, decode: 0, attention: 0 };
-
-export function addWork(a: Work, b: Work): Work {
-  return mapUnits((unit) => a[unit] + b[unit]);
-}
-
-export function mapUnits(valueOf: (unit: WorkUnit) => number): Work {
-  return Object.fromEntries(WORK_UNITS.map((unit) => [unit, valueOf(unit)])) as Work;
-}
-
-/** Seconds that `work` takes at `rates` (seconds a unit). */
-export function secondsOf(work: Work, rates: Work): number {
-  return WORK_UNITS.reduce((sum, unit) => sum + work[unit] * rates[unit], 0);
 }
 
 // How far a rate may well be from its prior, against how far an interval's seconds may well be from the mean, squared.

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import type { RequestIndex } from '@assay/protocol';
 import { HeartbeatSums } from './heartbeat-sums.ts';
 import { orderRequests } from './order.ts';
-import { learnRates, type Work } from './rates.ts';
 import { RunProgressModel } from './remaining.ts';
 import { TOKEN_WEIGHTS } from './request-costs.ts';
 import { buildIndex, type RequestFixture } from './request-index-fixture.ts';
 import { GENERATE } from './request-lengths.ts';
+import type { Work } from './work.ts';
 
 interface EngineSpeed {
   stepSeconds: number;
@@ -156,19 +156,6 @@ test('57 subtasks of 20 documents with retries and replays end at 1,140 of 1,140
   expect(model.estimate(10).fraction).toBeLessThan(1);
   model.finish(1139);
   expect(model.estimate(11)).toEqual({ seconds: 0, fraction: 1 });
-});
-
-test('rates of kinds that alternate are told apart, and an unseen kind is scaled like the others', () => {
-  const work = (prefill: number, decode: number) => ({ request: 0, scored: 0, prefill, decode, attention: 0 });
-  const intervals = Array.from({ length: 20 }, (_, place) => {
-    const done = work(1000 + 900 * Math.sin(place), 200 - 150 * Math.sin(place));
-    return { seconds: done.prefill * 0.001 + done.decode * 0.02, work: done };
-  });
-  const rates = learnRates(intervals)!;
-  expect(rates.prefill).toBeCloseTo(0.001, 3);
-  expect(rates.decode / 0.02).toBeGreaterThan(0.9);
-  expect(rates.scored).toBeGreaterThan(0);
-  expect(learnRates([{ seconds: 1, work: work(0, 0) }])).toBeUndefined();
 });
 
 test('a replaced worker does not turn the sums back', () => {

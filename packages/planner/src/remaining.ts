@@ -1,11 +1,14 @@
 // How much of a run is done and how long the rest takes, from tokens: scoring, prefill and decoding apart. Invariant: the
 // fraction counts unique final requests, never falls, and reaches 1 only with the last of them.
 import type { RequestIndex } from '@assay/protocol';
-import { addWork, learnRates, mapUnits, NO_WORK, secondsOf, type Work, WORK_UNITS, type WorkInterval } from './rates.ts';
+import { learnRates, type WorkInterval } from './rates.ts';
 import { TOKEN_WEIGHTS } from './request-costs.ts';
 import type { ExpectedNewTokens } from './request-lengths.ts';
-import type { DoneWork } from './workload.ts';
+import { ToldEnd } from './told-end.ts';
+import { WorkIntervals } from './work-intervals.ts';
 import { type FinishedTokens, WorkTally } from './work-tally.ts';
+import { addWork, mapUnits, NO_WORK, secondsOf, type Work } from './work.ts';
+import type { DoneWork } from './workload.ts';
 
 export interface RemainingEstimate {
   /** null until enough is done to say. */
@@ -64,12 +67,8 @@ export interface EngineCounters {
 
 // What an earlier run took weighs as much as this many seconds of this one.
 const KNOWN_SECONDS = 10;
-const MIN_INTERVAL_SECONDS = 1;
-const MAX_INTERVALS = 48;
-const WARM_INTERVALS = 2;
-// One long step must not shake the forecast: from this share on, the told end goes half of the way to a new one in a second.
+// From this share of the work on, the told end is steady.
 const STEADY_SHARE = 0.2;
-const HALF_LIFE_SECONDS = 1;
 
 /** Follows a run through results and heartbeats. Time comes from the caller: seconds since its request phase began. */
 export class RunProgressModel {
@@ -79,17 +78,14 @@ export class RunProgressModel {
   readonly #priorRates: Work | undefined;
   /** Stands for the earlier run that the rates are known from. */
   readonly #known: WorkInterval[];
+  readonly #intervals = new WorkIntervals();
+  readonly #told = new ToldEnd();
   #engine: EngineCounters = { steps: 0, promptTokens: 0, newTokens: 0, runningRequests: 0 };
   /** Tokens of prompts gone through, and as many of a prompt begun as the steps allow. */
   #takenIn = 0;
-  #intervals: WorkInterval[] = [];
-  #pending: WorkInterval = { seconds: 0, work: NO_WORK };
-  #isWarm = false;
   #accounted: Work = NO_WORK;
   #atSeconds = 0;
   #fraction = 0;
-  /** The end as it was told last, and when. */
-  #told: { endSeconds: number; atSeconds: number } | undefined;
 
   constructor(index: RequestIndex, { order, expectedNewTokens, finalRows = [], maxNumBatchedTokens = 0, priorRates, knownRates }: ProgressOptions = {}) {
     this.totalRequests = index.count;
@@ -124,17 +120,7 @@ export class RunProgressModel {
     const work = mapUnits((unit) => Math.max(0, done[unit] - this.#accounted[unit]));
     this.#atSeconds += seconds;
     this.#accounted = addWork(this.#accounted, work);
-    this.#pending = { seconds: this.#pending.seconds + seconds, work: addWork(this.#pending.work, work) };
-    // An interval ends with a step: one that ended within a step would tell little about any work.
-    if (this.#pending.seconds < MIN_INTERVAL_SECONDS || !isWork(work)) return;
-    this.#intervals.push(this.#pending);
-    // The first interval began before the engine did: it goes as soon as there are others.
-    if (!this.#isWarm && this.#intervals.length === WARM_INTERVALS) {
-      this.#intervals.shift();
-      this.#isWarm = true;
-    }
-    this.#pending = { seconds: 0, work: NO_WORK };
-    if (this.#intervals.length > MAX_INTERVALS) this.#intervals = mergePairs(this.#intervals);
+    this.#intervals.add(seconds, work);
   }
 
   estimate(atSeconds: number): RemainingEstimate {
@@ -142,23 +128,16 @@ export class RunProgressModel {
     const inFlight = this.#inFlight();
     const open = this.#tally.expectOpen({ running: this.#runningGenerations(), newTokens: inFlight.decode });
     const estimate = estimateRemaining({
-      intervals: [...this.#known, ...this.#closedIntervals()],
-      stepSeconds: this.#secondsSinceWork(),
+      intervals: [...this.#known, ...this.#intervals.list()],
+      stepSeconds: this.#intervals.secondsSinceWork(),
       done: addWork(addWork(this.#tally.finished, this.#tally.before), inFlight),
       remaining: mapUnits((unit) => Math.max(0, open[unit] - inFlight[unit])),
       isComplete: this.finalRequests === this.totalRequests,
       prior: this.#priorRates,
     });
     this.#fraction = Math.max(this.#fraction, estimate.fraction);
-    return { seconds: estimate.seconds && this.#steady(estimate.seconds, atSeconds), fraction: this.#fraction };
-  }
-
-  #steady(seconds: number, atSeconds: number): number {
-    const endSeconds = atSeconds + seconds;
-    const last = this.#fraction < STEADY_SHARE ? undefined : this.#told;
-    const kept = last === undefined ? 0 : 0.5 ** ((atSeconds - last.atSeconds) / HALF_LIFE_SECONDS);
-    this.#told = { endSeconds: kept * (last?.endSeconds ?? 0) + (1 - kept) * endSeconds, atSeconds };
-    return Math.max(0, this.#told.endSeconds - atSeconds);
+    const isSteady = this.#fraction >= STEADY_SHARE;
+    return { seconds: estimate.seconds && this.#told.tell(estimate.seconds, { atSeconds, isSteady }), fraction: this.#fraction };
   }
 
   /** What this start has done, to be held against the roofline. */
@@ -172,16 +151,7 @@ export class RunProgressModel {
 
   /** Seconds a unit of work took in this run, to be the next one's `priorRates`. */
   rates(): Work | undefined {
-    return learnRates(this.#closedIntervals(), this.#priorRates);
-  }
-
-  #closedIntervals(): WorkInterval[] {
-    return isWork(this.#pending.work) ? [...this.#intervals, this.#pending] : this.#intervals;
-  }
-
-  /** How long the step under way has taken; no more than those before took, so that a stalled engine brings the end no nearer. */
-  #secondsSinceWork(): number {
-    return isWork(this.#pending.work) ? 0 : Math.min(this.#pending.seconds, Math.max(0, ...this.#intervals.map(({ seconds }) => seconds)));
+    return learnRates(this.#intervals.list(), this.#priorRates);
   }
 
   #runningGenerations(): number {
@@ -202,21 +172,8 @@ export class RunProgressModel {
   }
 }
 
-function isWork(work: Work): boolean {
-  return WORK_UNITS.some((unit) => work[unit] > 0);
-}
-
 /** As much of the work ahead as the earlier run did in that time. */
 function buildKnownInterval(ahead: Work, rates: Work): WorkInterval[] {
   const seconds = secondsOf(ahead, rates);
   return seconds > 0 ? [{ seconds: KNOWN_SECONDS, work: mapUnits((unit) => (ahead[unit] * KNOWN_SECONDS) / seconds) }] : [];
-}
-
-function mergePairs(intervals: readonly WorkInterval[]): WorkInterval[] {
-  const merged: WorkInterval[] = [];
-  for (let place = 0; place < intervals.length; place += 2) {
-    const [first, second] = [intervals[place]!, intervals[place + 1]];
-    merged.push(second ? { seconds: first.seconds + second.seconds, work: addWork(first.work, second.work) } : first);
-  }
-  return merged;
 }

@@ -2,8 +2,8 @@
 import type { RequestIndex } from '@assay/protocol';
 import { ATTENTION_REACHES, attentionFlops } from './model-flops.ts';
 import type { ModelFacts } from './model-facts.ts';
-import type { Work } from './rates.ts';
 import { expectedNewTokens, GENERATE, type ExpectedNewTokens } from './request-lengths.ts';
+import type { Work } from './work.ts';
 
 /**
  * Weight of a token by what is done with it, measured on two CPU cores with a 135 M model: 2,850 prompt against 830 output

@@ -30,3 +30,8 @@ export function buildIndex(requests: readonly RequestFixture[]): RequestIndex {
   });
   return { count: requests.length, tokenOffset: new BigUint64Array(requests.length), columns };
 }
+
+/** As many as the largest node of these tests has devices: no replica is without one. */
+export function fourAlike(request: RequestFixture): RequestIndex {
+  return buildIndex(Array.from({ length: 4 }, () => request));
+}

@@ -2,7 +2,20 @@
 // KV cache are counted exactly, so an error is either the process around them (a constant, whatever is asked) or how well the
 // step's buffers were counted (in proportion to them). Fitted by ridge towards no correction: one run moves a prediction part of
 // the way, and no number of runs lets two coefficients follow noise. Invariant: nothing measured, nothing corrected.
-import type { MemoryEstimate, MemoryKind } from './memory.ts';
+import type { MemoryKind } from './memory-kind.ts';
+
+interface TransientTerms {
+  activation: number;
+  logits: number;
+  promptLogprobs: number;
+}
+
+/** What is taken from an estimate. */
+interface PredictedMemory {
+  terms: TransientTerms;
+  totalBytes: number;
+  residualBytes: number;
+}
 
 /** What one probe has shown, of one rank. */
 export interface MemoryObservation {
@@ -64,12 +77,12 @@ export function correctionBytes(residual: MemoryResidual | undefined, { predicte
 }
 
 /** What a measured peak of one rank says about the estimate it was predicted by, whatever that had been corrected by. */
-export function observeMemory({ terms, totalBytes, residualBytes }: MemoryEstimate, measuredBytes: number): MemoryObservation {
+export function observeMemory({ terms, totalBytes, residualBytes }: PredictedMemory, measuredBytes: number): MemoryObservation {
   return { transientBytes: transientBytesOf(terms), predictedBytes: totalBytes - residualBytes, measuredBytes };
 }
 
 /** The terms that are held for one step only. */
-export function transientBytesOf({ activation, logits, promptLogprobs }: MemoryEstimate['terms']): number {
+export function transientBytesOf({ activation, logits, promptLogprobs }: TransientTerms): number {
   // The sampler's rows and the scoring rows are never held at the same moment.
   return activation + Math.max(logits, promptLogprobs);
 }

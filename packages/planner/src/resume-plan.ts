@@ -1,5 +1,6 @@
 // The plan of a run that goes on: all that its results may depend on as it was, over the devices that are there now.
 import { AssayError } from '@assay/domain';
+import { mostReplicas } from './limit-replicas.ts';
 import type { Plan } from './plan.ts';
 import { regroup } from './regroup.ts';
 
@@ -17,7 +18,7 @@ export function resumePlan(stored: Plan, chosen: Plan): Plan {
 function regroupAfterRung({ device, tensor, pipeline }: Plan, chosen: Plan): Partial<Plan> {
   if (device === 'cpu' || (tensor === chosen.tensor && pipeline === chosen.pipeline)) return {};
   const { rungRoom } = chosen;
-  const groups = regroup({ data: rungRoom?.keepsData ? chosen.data : Infinity, ...(rungRoom ? { rungRoom } : {}) }, tensor * pipeline);
+  const groups = regroup({ data: rungRoom?.keepsData ? chosen.data : mostReplicas(Infinity, chosen.workload.requests), ...(rungRoom ? { rungRoom } : {}) }, tensor * pipeline);
   if (groups) return groups;
   throw new AssayError('PLAN_IMPOSSIBLE', {
     problem: `the run goes on with tensor=${tensor} and pipeline=${pipeline}, and there are ${rungRoom?.deviceIds.length ?? 0} GPUs`,

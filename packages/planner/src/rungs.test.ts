@@ -7,7 +7,7 @@ import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
 import { parseModelFacts } from './model-facts.ts';
 import type { PlanInput } from './plan-draft.ts';
 import { isSamePlan, type Plan } from './plan.ts';
-import { buildIndex } from './request-index-fixture.ts';
+import { buildIndex, fourAlike } from './request-index-fixture.ts';
 import { nextRung } from './rungs.ts';
 
 const GIB = 2 ** 30;
@@ -16,7 +16,7 @@ const cpuPlan = (longest: number) => choosePlan({
   index: buildIndex([...Array.from({ length: 200 }, () => ({ context: 2000, budget: 500 })), { kind: 'loglikelihood', context: longest }]),
 });
 const gpuPlan = choosePlan({
-  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192, index: buildIndex([{ context: 4000, budget: 500 }]),
+  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192, index: fourAlike({ context: 4000, budget: 500 }),
   node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [0, 1, 2, 3].map((number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: 80 * GIB, freeBytes: 80 * GIB })) },
 });
 const WHERE = [undefined, 'weights', 'kv', 'activation', 'logits', 'graph'] as const;
@@ -58,7 +58,7 @@ test('weights that do not fit a GPU are cut over twice as many', () => {
 
 test('weights of nine heads, which two ranks cannot divide, are laid over twice the stages', () => {
   const plan = choosePlan({
-    plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: smollm2, maxModelLen: 8192, index: buildIndex([{ context: 4000, budget: 500 }]),
+    plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: smollm2, maxModelLen: 8192, index: fourAlike({ context: 4000, budget: 500 }),
     node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [0, 1].map((number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: 16 * GIB, freeBytes: 16 * GIB })) },
   });
   const next = nextRung(plan, { where: 'weights' }, [])!;
@@ -68,7 +68,7 @@ test('weights of nine heads, which two ranks cannot divide, are laid over twice 
 });
 
 const onGpus = (change: Partial<PlanInput>, gpus: { isMig?: boolean; memoryBytes?: number } = {}) => choosePlan({
-  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192, index: buildIndex([{ context: 4000, budget: 500 }]),
+  plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: factsOf(LLAMA_8B_CONFIG, 8_030_261_248), maxModelLen: 8192, index: fourAlike({ context: 4000, budget: 500 }),
   node: { cpus: [0, 1], memoryBytes: 64 * GIB, gpus: [0, 1, 2, 3].map((number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: 80 * GIB, freeBytes: 80 * GIB, ...gpus })) },
   ...change,
 });
@@ -100,7 +100,7 @@ test('sizes that the user asked for stay as they are', () => {
 
 test('a cache of unknown shape takes what memory leaves, shrinks for other terms, and grows by what a smaller step leaves', () => {
   const facts = parseModelFacts(unknown.config, [{ w: { dtype: 'BF16', shape: [8e9], bytes: 16e9 } }]);
-  const index = buildIndex([{ kind: 'loglikelihood', context: 3000, continuation: 2 }]);
+  const index = fourAlike({ kind: 'loglikelihood', context: 3000, continuation: 2 });
   const gpu = onGpus({ facts, index, maxModelLen: 4096 });
   expect(gpu).toMatchObject({ data: 4, isCacheLeftToEngine: true });
   expect(gpu.memoryLimitBytes - gpu.memory.totalBytes).toBeLessThan(2 ** 20);

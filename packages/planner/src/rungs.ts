@@ -1,6 +1,6 @@
 // The next smaller neighbour of a plan that failed for want of memory. Invariant: never a plan that was tried, and never one that
 // leaves what failed as it was. A rung moves work and memory about; type, quantisation and offload stay as the user chose them.
-import { GIB, MIB } from '@assay/domain';
+import { MIB } from '@assay/domain';
 import { FAILURE_CLASSES, type Failure } from '@assay/protocol';
 import { estimateMemory } from './memory.ts';
 import { MIN_BATCHED_TOKENS } from './plan-batch.ts';
@@ -69,20 +69,16 @@ function halveSequences(plan: Plan): Partial<Plan> | undefined {
   return plan.maxNumSeqs > 1 ? { maxNumSeqs: Math.floor(plan.maxNumSeqs / 2) } : undefined;
 }
 
-const cacheUnit = ({ device }: Plan): number => (device === 'cpu' ? GIB : MIB);
-
 function shrinkCache(plan: Plan): Partial<Plan> | undefined {
-  const half = plan.device === 'cpu' ? Math.ceil(plan.kvCacheBytes / 2 / GIB) * GIB : Math.ceil(plan.kvCacheBytes / 2);
-  const kvCacheBytes = Math.max(plan.minKvCacheBytes, half);
+  const kvCacheBytes = Math.max(plan.minKvCacheBytes, Math.ceil(plan.kvCacheBytes / 2));
   // The engine would take all that it finds; from here on it is told.
   return kvCacheBytes < plan.kvCacheBytes ? { kvCacheBytes, ...(plan.isCacheLeftToEngine ? { isCacheLeftToEngine: false } : {}) } : undefined;
 }
 
 /** As much as the limit leaves, and at most twice of what it was. */
 function growCache(plan: Plan): Partial<Plan> | undefined {
-  const unit = cacheUnit(plan);
   const room = Math.max(0, plan.memoryLimitBytes - plan.memory.totalBytes);
-  const added = Math.floor(Math.min(plan.kvCacheBytes, room) / unit) * unit;
+  const added = Math.floor(Math.min(plan.kvCacheBytes, room) / MIB) * MIB;
   return added > 0 ? { kvCacheBytes: plan.kvCacheBytes + added } : undefined;
 }
 

@@ -41,12 +41,13 @@ function listWindows({ input, wishes, workload }: PlanBasis): Change[] {
   return [{ text: `with max_model_len=${window}, which no request exceeds`, apply: (basis) => ({ ...basis, input: { ...basis.input, maxModelLen: window }, wishes: { ...wishes, maxModelLen: window } }) }];
 }
 
-/** On CPU, in whole GiB: of a worker where limits.memory is set, as far as the node has them, else of the node. */
+/** On CPU, in whole GiB: of a worker where limits.memory is what binds, as far as the node has them, else of the node. */
 function listLimits({ device, input: { limits, node } }: PlanBasis): Change[] {
   if (device !== 'cpu') return [];
-  const base = limits.memory ?? node.memoryBytes;
+  const limit = limits.memory === undefined || limits.memory > node.memoryBytes ? undefined : limits.memory;
+  const base = limit ?? node.memoryBytes;
   const sizes = [...new Set(MORE_MEMORY.map((factor) => Math.ceil((base * factor) / GIB) * GIB))].filter((bytes) => bytes > base);
-  return sizes.map((bytes) => (limits.memory === undefined
+  return sizes.map((bytes) => (limit === undefined
     ? { text: `on a machine with ${formatBytes(bytes)} free`, apply: (basis) => ({ ...basis, input: { ...basis.input, node: { ...node, memoryBytes: bytes } } }) }
     : {
       text: `with limits.memory=${bytes / GIB}GiB`,

@@ -1,6 +1,7 @@
 // What would make a run fit that does not: the smallest change first, each one worked out and not guessed.
 import { formatBytes } from '@assay/domain';
-import { type Candidate, listCandidates } from './candidates.ts';
+import type { Candidate } from './candidate.ts';
+import { listCandidates } from './candidates.ts';
 import { type PlanBasis, type PlanInput, readBasis } from './plan-draft.ts';
 import type { Plan } from './plan.ts';
 import { nextRung } from './rungs.ts';

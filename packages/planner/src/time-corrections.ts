@@ -2,10 +2,10 @@
 // else a machine does makes a run slower and never faster, so the lower of the middle ones counts: a run under load moves nothing.
 // The middle is that of the work, not of the runs: ten documents are mostly fixed cost, and say little about a thousand.
 import { deviceKindOf } from './device-kinds.ts';
+import { estimateTime, type TimeCorrections, type TimedPart, TIMED_PARTS } from './estimate-time.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { Plan } from './plan.ts';
-import { secondsOf, type Work } from './rates.ts';
-import { estimateTime, type TimeCorrections, type TimedPart, TIMED_PARTS } from './roofline.ts';
+import { secondsOf, type Work } from './work.ts';
 import type { DoneWork, WorkloadSummary } from './workload.ts';
 
 /** Of the parts that could be measured. */

@@ -1,8 +1,8 @@
 // Which requests are final and what work is still open. Invariant: a request counts once, whatever is reported twice.
 import type { RequestIndex } from '@assay/protocol';
 import { AnswerLengths, type RunningAnswers } from './answer-lengths.ts';
-import { NO_WORK, type Work } from './rates.ts';
 import { allRows, expectedNewTokens, type ExpectedNewTokens, GENERATE } from './request-lengths.ts';
+import { NO_WORK, type Work } from './work.ts';
 
 export interface FinishedTokens {
   newTokens?: number | undefined;

@@ -8,8 +8,8 @@ import {
   promptsSchema, resultsSchema, rungTakenSchema, sealedFilesSchema, taskSchema, workerSchema,
 } from './manifest-sections.ts';
 
-/** Raised when a field changes its meaning. Readers refuse another number by name. */
-export const MANIFEST_SCHEMA_VERSION = 1;
+/** Raised when the form changes: a field more is one, too. Readers refuse another number by name. */
+export const MANIFEST_SCHEMA_VERSION = 2;
 
 const identitySchema = z.strictObject({ digest: sha256, fields: mapping });
 

@@ -11,7 +11,7 @@
 // token ids. head: requests of a task that share their leading headTokens ids (the few-shot head); 0 where there is none.
 //
 // tokens.bin holds u32 ids; a request's prompt is contextTokens + continuationTokens ids from its offset.
-import { AssayError, describeDamage, REQUEST_KINDS, type RequestKind, type RequestShape } from '@assay/domain';
+import { describeDamage, refuseVersion, REQUEST_KINDS, type RequestKind, type RequestShape } from '@assay/domain';
 
 export const INDEX_MAGIC = 'ASSAYREQ';
 export const INDEX_VERSION = 1;
@@ -35,7 +35,7 @@ export function parseRequestIndex(file: Uint8Array, path: string): RequestIndex 
   const magic = Buffer.from(file.subarray(0, 8)).toString('latin1');
   if (magic !== INDEX_MAGIC) throw describeDamage(path, undefined, 'not a request index');
   const version = view.getUint32(8, true);
-  if (version !== INDEX_VERSION) throw new AssayError('RUN_VERSION', { dir: path, found: version, known: INDEX_VERSION });
+  if (version !== INDEX_VERSION) throw refuseVersion(path, { found: version, known: INDEX_VERSION });
   const count = view.getUint32(12, true);
   const expected = HEADER_BYTES + count * (8 + 4 * INDEX_COLUMNS.length);
   if (file.byteLength !== expected) throw describeDamage(path, undefined, `${file.byteLength} bytes where ${expected} belong`);

@@ -63,8 +63,10 @@ class BullmqQueue implements ShardQueue {
     this.#queue.on('error', (error) => input.health.report(error));
   }
 
-  async add(attempts: readonly ShardAttempt[]): Promise<void> {
-    const jobs = attempts.map((attempt) => ({ name: 'shard', data: shardAttemptSchema.parse(attempt), opts: { ...JOB_OPTIONS, jobId: this.#idOf(attempt) } }));
+  async add(attempts: readonly ShardAttempt[], { first }: { first: boolean } = { first: false }): Promise<void> {
+    // Each job that is put first goes before those put there until then.
+    const inTurn = first ? attempts.toReversed() : attempts;
+    const jobs = inTurn.map((attempt) => ({ name: 'shard', data: shardAttemptSchema.parse(attempt), opts: { ...JOB_OPTIONS, lifo: first, jobId: this.#idOf(attempt) } }));
     const { health } = this.#input;
     // The event stream is for other readers, and would grow with every job.
     await health.insist(() => health.redis.hset(this.#queue.toKey('meta'), 'opts.maxLenEvents', EVENTS_KEPT));

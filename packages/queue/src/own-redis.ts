@@ -1,11 +1,10 @@
 // A Redis server of our own on a Unix socket, which dies with this process and is started again when it dies alone.
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AssayError, type Log } from '@assay/domain';
 import type { RedisAddress } from './redis-address.ts';
 import { checkRedis } from './redis-check.ts';
-import { makeSocketFolder, removeSocketFolder, type SocketFolder } from './socket-folder.ts';
 
 const START_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
@@ -32,7 +31,8 @@ export interface RedisServer {
 
 export interface OwnRedisOptions {
   program: string;
-  home: string;
+  /** A private folder whose path leaves room for a socket's name. The server's own folder in it goes with the server. */
+  socketDir: string;
   spawn: SpawnServer;
   log: Log;
   /** Defaults to a file beside the socket, which goes with it. */
@@ -56,11 +56,11 @@ export async function startOwnRedis(options: OwnRedisOptions): Promise<RedisServ
 }
 
 class OwnRedis implements RedisServer {
-  readonly address: RedisAddress;
+  readonly address: { path: string };
   readonly source: string;
   version = '';
   readonly #options: OwnRedisOptions;
-  readonly #folder: SocketFolder;
+  readonly #dir: string;
   readonly #logFile: string;
   #process: ServerHandle | undefined;
   #deathsMs: number[] = [];
@@ -69,9 +69,10 @@ class OwnRedis implements RedisServer {
   constructor(options: OwnRedisOptions) {
     this.#options = options;
     this.source = options.program;
-    this.#folder = makeSocketFolder(options.home);
-    this.address = { path: this.#folder.socket };
-    this.#logFile = options.logFile ?? join(this.#folder.dir, 'redis.log');
+    this.#dir = join(options.socketDir, 'redis');
+    mkdirSync(this.#dir, { mode: 0o700 });
+    this.address = { path: join(this.#dir, 'socket') };
+    this.#logFile = options.logFile ?? join(this.#dir, 'redis.log');
   }
 
   async start(): Promise<void> {
@@ -97,11 +98,11 @@ class OwnRedis implements RedisServer {
     this.#isClosing = true;
     this.#process?.kill('SIGKILL');
     await this.#process?.exited;
-    removeSocketFolder(this.#folder);
+    rmSync(this.#dir, { recursive: true, force: true });
   }
 
   #spawn(): void {
-    const child = this.#options.spawn({ command: [this.#options.program, ...buildArguments(this.#folder)], logFile: this.#logFile });
+    const child = this.#options.spawn({ command: [this.#options.program, ...buildArguments(this.address.path, this.#dir)], logFile: this.#logFile });
     this.#process = child;
     void child.exited.then(({ code, signal }) => this.#handleDeath(signal ?? `exit code ${code}`));
   }
@@ -126,9 +127,9 @@ class OwnRedis implements RedisServer {
   }
 }
 
-function buildArguments({ socket, data }: SocketFolder): string[] {
+function buildArguments(socket: string, dataDir: string): string[] {
   const settings = {
-    port: '0', unixsocket: socket, unixsocketperm: '700', dir: data, appendonly: 'yes', appendfsync: 'everysec', save: '',
+    port: '0', unixsocket: socket, unixsocketperm: '700', dir: dataDir, appendonly: 'yes', appendfsync: 'everysec', save: '',
     'maxmemory-policy': 'noeviction', daemonize: 'no',
   };
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);

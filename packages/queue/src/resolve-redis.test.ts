@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { AssayError } from '@assay/domain';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { isAlive } from '../../../test/support/process-table.ts';
 import { makeLog } from '../../../test/support/quiet-log.ts';
 import { findRedisProgram, spawnProgram, startTestRedis } from '../../../test/support/redis-fixture.ts';
@@ -17,7 +17,7 @@ import { openQueue } from './testing/open-queue.ts';
 const spawn: SpawnServer = spawnProgram;
 
 async function resolve(options: Partial<ResolveOptions> = {}): Promise<RedisServer> {
-  const server = await resolveRedis({ env: {}, home: makeTempDir(), embeddedServer: findRedisProgram(), spawn, log: makeLog(), ...options });
+  const server = await resolveRedis({ env: {}, socketDir: makeTempDir(), embeddedServer: findRedisProgram(), spawn, log: makeLog(), ...options });
   onTestFinished(() => server.close());
   return server;
 }
@@ -26,39 +26,15 @@ const codeOf = (promise: Promise<unknown>) => promise.then(() => 'none', (error:
 
 describe('a Redis of our own', () => {
   test('listens on a private socket only, and is gone with its files after close', async () => {
-    const home = makeTempDir();
-    const server = await resolve({ home });
+    const socketDir = makeTempDir();
+    const server = await resolve({ socketDir });
     const { path } = server.address as { path: string };
-    expect(path.startsWith(join(home, 'redis'))).toBe(true);
+    expect(path.startsWith(socketDir)).toBe(true);
     expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700);
     const pid = server.pid() as number;
     await server.close();
     expect(isAlive(pid)).toBe(false);
-    expect(readdirSync(join(home, 'redis'))).toEqual([]);
-  });
-
-  test('goes to the temporary folder when ASSAY_HOME cannot be written', async () => {
-    const home = join(makeTempDir(), 'file');
-    writeFileSync(home, 'no folder');
-    const { path } = (await resolve({ home })).address as { path: string };
-    expect(path.startsWith(home)).toBe(false);
-  });
-
-  test('goes where the path fits when ASSAY_HOME is long', async () => {
-    const home = join(makeTempDir(), 'x'.repeat(90));
-    const { address } = await resolve({ home });
-    const { path } = address as { path: string };
-    expect(path.startsWith(home)).toBe(false);
-    expect(existsSync(path)).toBe(true);
-  });
-
-  test('needs no temporary folder of the system where ASSAY_HOME is short', async () => {
-    const home = makeTempDir();
-    vi.stubEnv('TMPDIR', '/nowhere');
-    onTestFinished(() => { vi.unstubAllEnvs(); });
-    const server = await resolveRedis({ env: {}, home, embeddedServer: findRedisProgram(), spawn, log: makeLog() });
-    onTestFinished(() => server.close());
-    expect(server.pid()).toBeDefined();
+    expect(readdirSync(socketDir)).toEqual([]);
   });
 
   test('killed with -9, idle and busy, comes back at once with its shards', async () => {
@@ -91,16 +67,6 @@ describe('a Redis of our own', () => {
     });
     expect(found.code).toBe('REDIS_START');
     expect(found.remedy).toContain('or set REDIS_URL');
-  });
-
-  test('sweeps what a killed process left', async () => {
-    const home = makeTempDir();
-    mkdirSync(join(home, 'redis', 'deadbeef'), { recursive: true });
-    writeFileSync(join(home, 'redis', 'deadbeef', 'owner'), `${process.pid} 1`);
-    mkdirSync(join(home, 'redis', 'being-made'));
-    await resolve({ home });
-    expect(existsSync(join(home, 'redis', 'deadbeef'))).toBe(false);
-    expect(existsSync(join(home, 'redis', 'being-made'))).toBe(true);
   });
 
   test('a program on PATH that does not start is passed over', async () => {

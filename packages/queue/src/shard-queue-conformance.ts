@@ -30,6 +30,16 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
     expect(seen).toEqual(shards);
   },
 
+  'puts what is to be first before all that wait, in order': async ({ runId, open }) => {
+    const queue = await open();
+    await queue.add([5, 6, 7].map((number) => buildShardAttempt(runId, number)));
+    await queue.add([0, 1].map((number) => buildShardAttempt(runId, number)), { first: true });
+    const seen: string[] = [];
+    await queue.consume({ concurrency: 1, run: async ({ shard }) => { seen.push(shard); } });
+    await waitUntil('an empty queue', () => isEmpty(queue));
+    expect(seen).toEqual(['s0000', 's0001', 's0005', 's0006', 's0007']);
+  },
+
   'holds as many leases as it is told': async ({ runId, open }) => {
     const queue = await open();
     await queue.add([0, 1, 2, 3].map((number) => buildShardAttempt(runId, number)));

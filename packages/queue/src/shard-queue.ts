@@ -37,10 +37,11 @@ export interface ShardConsumer {
 /** Where nothing else is said, a method rejects with REDIS_UNREACHABLE while Redis is away. */
 export interface ShardQueue {
   /**
-   * Appends the attempts in order. Resolves when all are queued; waits while Redis is away or full. An attempt that is queued
-   * or leased already is left as it is, so after an outage it is safe to add every open shard again.
+   * Adds the attempts in order, behind those that wait, or `first`: before them. Resolves when all are queued; waits while Redis
+   * is away or full. An attempt that is queued or leased already is left as it is, so after an outage it is safe to add every
+   * open shard again.
    */
-  add(attempts: readonly ShardAttempt[]): Promise<void>;
+  add(attempts: readonly ShardAttempt[], options?: { first: boolean }): Promise<void>;
   /** Starts to deliver attempts, each at least once, to one consumer at a time as long as that renews its lease. Lasts through outages. */
   consume(options: ConsumeOptions): Promise<ShardConsumer>;
   counts(): Promise<QueueCounts>;

@@ -1,10 +1,9 @@
 // Every layout that was weighed: whether it fits, what it would take, and why it was not chosen; then all of the chosen one's
 // memory, beside the rule of thumb. GiB is 2^30 bytes throughout.
-import { formatBytes, GIB } from '@assay/domain';
+import { formatBytes, GIB, type TimeEstimate } from '@assay/domain';
 import { formatSeconds } from './format-numbers.ts';
 import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
 import { renderTable } from './text-table.ts';
-import type { TimeView } from './time-view.ts';
 
 interface CandidateView {
   data: number;
@@ -14,7 +13,7 @@ interface CandidateView {
   isChosen: boolean;
   plan?: { maxNumSeqs: number; maxNumBatchedTokens: number; memoryLimitBytes: number };
   memory?: MemoryView;
-  time?: TimeView;
+  time?: TimeEstimate;
   lost?: string;
 }
 

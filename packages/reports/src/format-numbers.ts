@@ -13,10 +13,10 @@ function pad(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** 0.1234 → "12.3 %". Never rounds an incomplete share up to 100, nor something down to nothing. */
+/** 0.1234 → "12.3 %", 0.07 → "7 %": the one rounding of shares. Never rounds an incomplete share up to 100, nor something down to nothing. */
 export function formatShare(share: number): string {
   const percent = share * 100;
   if (percent > 0 && percent < 0.1) return '<0.1 %';
   if (percent < 100 && percent > 99.9) return '>99.9 %';
-  return `${Number.isInteger(percent) ? percent : percent.toFixed(1)} %`;
+  return `${Number(percent.toFixed(1))} %`;
 }

@@ -12,11 +12,7 @@ export function renderIdle({ wallSeconds, computingSeconds, idleSeconds }: IdleV
   if (wallSeconds <= 0) return 'idle    nothing has run yet';
   const shareOf = (seconds: number) => Math.min(1, Math.max(0, seconds / wallSeconds));
   const causes = Object.entries(idleSeconds).filter(([, seconds]) => seconds > 0).toSorted(([, a], [, b]) => b - a);
-  const detail = causes.map(([cause, seconds]) => `${cause} ${formatShare(round(shareOf(seconds)))}`).join(', ');
+  const detail = causes.map(([cause, seconds]) => `${cause} ${formatShare(shareOf(seconds))}`).join(', ');
   const idle = shareOf(wallSeconds - computingSeconds);
-  return `idle    no engine worker was computing in ${formatShare(round(idle))} of ${formatSeconds(wallSeconds)}${detail === '' ? '' : `: ${detail}`}`;
-}
-
-function round(share: number): number {
-  return Math.round(share * 1000) / 1000;
+  return `idle    no engine worker was computing in ${formatShare(idle)} of ${formatSeconds(wallSeconds)}${detail === '' ? '' : `: ${detail}`}`;
 }

@@ -1,37 +1,20 @@
 // The plan as people read it: what lies where, what it will take, and why.
-import { formatBytes } from '@assay/domain';
+import { formatBytes, type PlanLayout, type TimeEstimate } from '@assay/domain';
 import { formatSeconds } from './format-numbers.ts';
 import { type MemoryView, TERM_NAMES } from './memory-terms.ts';
-import { describeBasis, describeParts, type TimeView } from './time-view.ts';
+import { describeBasis, describeParts } from './time-view.ts';
 
-/** What is shown of a plan. */
-interface PlanView {
-  device: string;
-  data: number;
-  tensor: number;
-  pipeline: number;
-  maxNumSeqs: number;
-  maxNumBatchedTokens: number;
-  maxModelLen: number;
-  kvCacheBytes: number;
-  enforceEager: boolean;
-  enablePrefixCaching: boolean;
-  dtype: string;
-  threadsPerWorker: number;
-  cpuSets: readonly (readonly number[])[];
-  deviceSets: readonly (readonly string[])[];
-  memoryLimitBytes: number;
+interface PlanView extends PlanLayout {
   memory: MemoryView;
-  why: readonly string[];
 }
 
-const KIND_NAMES: Readonly<Record<string, string>> = { resident: 'resident', address_space: 'address space', device: 'device memory' };
+const KIND_NAMES: Readonly<Record<string, string>> = { resident: 'resident memory', address_space: 'address space', device: 'device memory' };
 
 /** A few lines: layout, batch limits, memory by term, predicted time where it is known, and the reasons. */
-export function renderPlan(plan: PlanView, time?: TimeView): string {
+export function renderPlan(plan: PlanView, time?: TimeEstimate): string {
   return [
-    `plan    ${describeLayout(plan)}, ${plan.dtype}, ${plan.enforceEager ? 'eager' : 'compiled'}`,
-    `batch   max_num_seqs ${plan.maxNumSeqs}, max_num_batched_tokens ${plan.maxNumBatchedTokens}, max_model_len ${plan.maxModelLen}, prefix cache ${plan.enablePrefixCaching ? 'on' : 'off'}`,
+    `plan    ${describeLayout(plan)}, ${plan.dtype}, ${plan.enforceEager ? 'not compiled (eager)' : 'compiled'}`,
+    `batch   max_num_seqs ${plan.maxNumSeqs} sequences, max_num_batched_tokens ${plan.maxNumBatchedTokens} tokens a step, max_model_len ${plan.maxModelLen} tokens, prefix cache ${plan.enablePrefixCaching ? 'on' : 'off'}`,
     ...renderMemory(plan),
     ...(time ? renderTime(time) : []),
     ...plan.why.map((reason, place) => `${place === 0 ? 'why    ' : '       '} - ${reason}`),
@@ -53,7 +36,7 @@ function renderMemory({ memory, memoryLimitBytes }: PlanView): string[] {
   const hidden = logits < promptLogprobs ? 'logits' : 'promptLogprobs';
   const terms = Object.entries(memory.terms).filter(([name, bytes]) => bytes > 0 && name !== hidden);
   const parts = terms.map(([name, bytes]) => `${TERM_NAMES[name] ?? name} ${formatBytes(bytes)}`);
-  if (memory.residualBytes !== 0) parts.push(`learned ${memory.residualBytes > 0 ? '+' : ''}${formatBytes(memory.residualBytes)}`);
+  if (memory.residualBytes !== 0) parts.push(`correction from earlier runs ${memory.residualBytes > 0 ? '+' : ''}${formatBytes(memory.residualBytes)}`);
   return [
     `memory  about ${formatBytes(memory.totalBytes)} of ${formatBytes(memoryLimitBytes)} a worker (${KIND_NAMES[memory.kind] ?? memory.kind}; the rule of thumb says ${formatBytes(memory.ruleOfThumbBytes)})`,
     `        = ${parts.join(' + ')}`,
@@ -61,7 +44,7 @@ function renderMemory({ memory, memoryLimitBytes }: PlanView): string[] {
 }
 
 /** To the last result; what comes before and after is the harness's. */
-function renderTime(time: TimeView): string[] {
+function renderTime(time: TimeEstimate): string[] {
   return [
     `time    about ${formatSeconds(time.wallSeconds)} from start to last result, ${time.deviceHours.toFixed(2)} device-hours; ${describeBasis(time)}`,
     `        = ${describeParts(time)}`,

@@ -25,11 +25,11 @@ const MAX_BAR = 40;
 export function renderProgress(view: ProgressView, { width, unicode }: ProgressStyle): string {
   const fraction = Math.min(1, Math.max(0, view.remaining.fraction));
   const parts = [
-    formatShare(Math.floor(fraction * 1000) / 1000),
+    formatShare(fraction),
     view.remaining.seconds === null ? 'time left unknown' : `${formatSeconds(view.remaining.seconds)} left`,
     `${view.finalRequests}/${view.totalRequests} requests`,
     `${formatSeconds(view.elapsedSeconds)} so far`,
-    `shard ${view.shardsDone}/${view.shardsTotal}`,
+    `${view.shardsDone}/${view.shardsTotal} shards`,
     view.workersReady === 1 ? '' : `${view.workersReady} workers`,
   ].filter((part) => part !== '');
   let text = parts.shift()!;

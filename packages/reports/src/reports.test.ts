@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { TimeEstimate } from '@assay/domain';
 import type { AnswerTally, MetricRow } from '@assay/protocol';
 import { renderCandidates } from './candidates-view.ts';
 import { formatSeconds, formatShare } from './format-numbers.ts';
@@ -31,6 +32,7 @@ test('V08: each score stands with its coverage and its share of cut answers, and
     coverage: { capitals: cover(40, 40), sums: cover(38, 40), prose: cover(3, 3), essays: cover(0, 8) },
     lengthShare: { sums: 0.125, capitals: 0.05 },
     answers: { capitals: tally({ truncatedDocuments: 1 }), sums: tally({ generated: 20, unfinishedThoughts: 4, controlCharacters: 1, repeated: 5, copied: 5 }) },
+    selections: { capitals: { documents: 40, documentsTotal: 60, by: '--limit 40' } },
   });
   expect(table).toMatchInlineSnapshot(`
     "|Tasks      |Version|Filter       |n-shot|Metric     | | Value| |Stderr|Coverage|Cut answers|
@@ -46,6 +48,7 @@ test('V08: each score stands with its coverage and its share of cut answers, and
     |      |       |none  |     0|acc (mean by task)  |↑|0.8333|±|0.0500|        |           |
 
     ! sums: exact_match could not be computed: list index out of range
+    ! capitals: 40 of 60 documents (--limit 40); not comparable with the score of a whole task
     ! sums: 38 of 40 requests have an answer; it has no score
     ! essays: 0 of 8 requests have an answer; it has no score yet
     ! capitals: 1 of its documents has a prompt that was cut to fit the window; samples_*.jsonl has the tokens lost
@@ -66,6 +69,7 @@ test('F11: a score over a part of its documents stands under two names, and with
     coverage: { few: cover(90, 100), many: cover(8, 10) },
     lengthShare: {},
     answers: {},
+    selections: {},
   });
   expect(table.split('\n\n')[1]).toMatchInlineSnapshot(`
     "! many: acc could not be computed: 2 of 10 documents have no answer
@@ -77,16 +81,16 @@ test('F11: a score over a part of its documents stands under two names, and with
 });
 
 const plan = {
-  device: 'cpu', data: 2, tensor: 1, pipeline: 1, maxNumSeqs: 128, maxNumBatchedTokens: 4096, maxModelLen: 8192, kvCacheBytes: GIB, enforceEager: true, enablePrefixCaching: true, dtype: 'bfloat16',
+  device: 'cpu' as const, data: 2, tensor: 1, pipeline: 1, maxNumSeqs: 128, maxNumBatchedTokens: 4096, maxModelLen: 8192, kvCacheBytes: GIB, enforceEager: true, enablePrefixCaching: true, dtype: 'bfloat16',
   threadsPerWorker: 1, cpuSets: [[0], [1]], deviceSets: [], memoryLimitBytes: 8 * GIB, why: ['one replica a core', 'eager: compiling takes longer than it saves'],
   memory: { kind: 'resident', totalBytes: 4.2 * GIB, ruleOfThumbBytes: 0.28 * GIB, residualBytes: 0, terms: { weights: 0.3 * GIB, kv: GIB, activation: 0.1 * GIB, logits: 0.05 * GIB, promptLogprobs: 1.7 * GIB, graphs: 0, context: 1.1 * GIB } },
 };
 
 test('a plan is shown with its memory by term, beside the rule of thumb, and the reasons', () => {
   expect(renderPlan(plan)).toMatchInlineSnapshot(`
-    "plan    2 workers, cores 0 | 1, 1 thread each, bfloat16, eager
-    batch   max_num_seqs 128, max_num_batched_tokens 4096, max_model_len 8192, prefix cache on
-    memory  about 4.20 GiB of 8.00 GiB a worker (resident; the rule of thumb says 286.7 MiB)
+    "plan    2 workers, cores 0 | 1, 1 thread each, bfloat16, not compiled (eager)
+    batch   max_num_seqs 128 sequences, max_num_batched_tokens 4096 tokens a step, max_model_len 8192 tokens, prefix cache on
+    memory  about 4.20 GiB of 8.00 GiB a worker (resident memory; the rule of thumb says 286.7 MiB)
             = weights 307.2 MiB + KV cache 1.00 GiB + activations 102.4 MiB + prompt log-probabilities 1.70 GiB + engine 1.10 GiB
     why     - one replica a core
             - eager: compiling takes longer than it saves"
@@ -95,7 +99,7 @@ test('a plan is shown with its memory by term, beside the rule of thumb, and the
 });
 
 test('the time of a plan is told by its parts, and what it rests on', () => {
-  const time = { startSeconds: 10, loadSeconds: 4, prefillSeconds: 35, decodeSeconds: 2, communicationSeconds: 0, wallSeconds: 51, deviceHours: 0.03, correctedBy: 3, bound: { prefill: 'compute', decode: 'memory' } };
+  const time: TimeEstimate = { startSeconds: 10, loadSeconds: 4, prefillSeconds: 35, decodeSeconds: 2, communicationSeconds: 0, wallSeconds: 51, deviceHours: 0.03, correctedBy: 3, bound: { prefill: 'compute', decode: 'memory' } };
   expect(renderPlan({ ...plan, why: [] }, time).split('\n').slice(4)).toMatchInlineSnapshot(`
     [
       "time    about 51 s from start to last result, 0.03 device-hours; corrected by 3 earlier runs",
@@ -107,7 +111,7 @@ test('the time of a plan is told by its parts, and what it rests on', () => {
 });
 
 test('candidates are a table, the chosen one first with its terms beside the rule of thumb', () => {
-  const time = { startSeconds: 60, loadSeconds: 71, prefillSeconds: 309, decodeSeconds: 64, communicationSeconds: 44, wallSeconds: 504, deviceHours: 0.56, correctedBy: 0, bound: { prefill: 'compute', decode: 'memory' } };
+  const time: TimeEstimate = { startSeconds: 60, loadSeconds: 71, prefillSeconds: 309, decodeSeconds: 64, communicationSeconds: 44, wallSeconds: 504, deviceHours: 0.56, correctedBy: 0, bound: { prefill: 'compute', decode: 'memory' } };
   const chosen = { data: 1, tensor: 4, pipeline: 1, verdict: 'fits' as const, isChosen: true, plan, memory: { ...plan.memory, residualBytes: GIB }, time };
   const large = { ...chosen, data: 4, tensor: 1, verdict: 'too_large' as const, isChosen: false, lost: 'does not fit: 62.0 GiB are missing.' };
   const refused = { data: 1, tensor: 3, pipeline: 1, verdict: 'refused' as const, isChosen: false, lost: 'tensor=3: 64 | 3.' };
@@ -153,8 +157,8 @@ test('the progress line fits its width and drops what matters least', () => {
   const lines = [120, 80, 60, 40, 20, 5].map((width) => renderProgress(progress, { width, unicode: true }));
   lines.forEach((line, place) => expect(line.length).toBeLessThanOrEqual([120, 80, 60, 40, 20, 5][place]!));
   expect(lines.join('\n')).toMatchInlineSnapshot(`
-    "████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests · 42 s so far · shard 3/14 · 2 workers
-    ███▍░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests · 42 s so far · shard 3/14
+    "███████████▊░░░░░░░░░░░░░░░░░░░░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests · 42 s so far · 3/14 shards · 2 workers
+    ███░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests · 42 s so far · 3/14 shards
     █████▌░░░░░░░░░░░░ 31 % · 1 min 35 s left · 120/400 requests
     █████▎░░░░░░░░░░░ 31 % · 1 min 35 s left
     ████▋░░░░░░░░░░ 31 %
@@ -163,7 +167,7 @@ test('the progress line fits its width and drops what matters least', () => {
 });
 
 test('the progress line has a plain form, and is full only at the end', () => {
-  expect(renderProgress({ ...progress, remaining: { seconds: null, fraction: 0.9999 } }, { width: 70, unicode: false })).toMatchInlineSnapshot(`"#########- 99.9 % | time left unknown | 120/400 requests | 42 s so far"`);
+  expect(renderProgress({ ...progress, remaining: { seconds: null, fraction: 0.9999 } }, { width: 70, unicode: false })).toMatchInlineSnapshot(`"########- >99.9 % | time left unknown | 120/400 requests | 42 s so far"`);
   expect(renderProgress({ ...progress, remaining: { seconds: 0, fraction: 1 } }, { width: 50, unicode: true })).toContain('█ 100 %');
 });
 
@@ -175,4 +179,6 @@ test('idle time is shown by cause, the largest first', () => {
 test('durations and shares read naturally and never round up to a whole', () => {
   expect([0.4, 59.6, 200, 3599.7, 7500].map(formatSeconds)).toEqual(['0 s', '1 min 00 s', '3 min 20 s', '1 h 00 min', '2 h 05 min']);
   expect([0, 0.0004, 0.05, 0.1234, 0.9999, 1].map(formatShare)).toEqual(['0 %', '<0.1 %', '5 %', '12.3 %', '>99.9 %', '100 %']);
+  // 0.07 × 100 is 7.000000000000001.
+  expect([0.07, 0.29, 1 / 12, 0.0833, 0.9995].map(formatShare)).toEqual(['7 %', '29 %', '8.3 %', '8.3 %', '>99.9 %']);
 });

@@ -3,6 +3,7 @@ import type { AnswerTally, Coverage, MetricRow } from '@assay/protocol';
 import { formatShare } from './format-numbers.ts';
 import { describeAnswers } from './answer-notes.ts';
 import { describePartialScores, warnOfCoverage } from './coverage-notes.ts';
+import { type Selections, warnOfSelections } from './selection-notes.ts';
 import { type Column, renderTable } from './text-table.ts';
 
 interface ResultsTableInput {
@@ -13,6 +14,8 @@ interface ResultsTableInput {
   lengthShare: Readonly<Record<string, number>>;
   /** What else is known of the answers behind each task's score. */
   answers: Readonly<Record<string, AnswerTally>>;
+  /** Of tasks of which only some documents were asked. */
+  selections: Selections;
 }
 
 const COLUMNS: readonly Column[] = [
@@ -30,12 +33,12 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** The table, and below it a line for every warning and every metric that could not be computed. */
-export function renderResultsTable({ rows, coverage, lengthShare, answers }: ResultsTableInput): string {
+export function renderResultsTable({ rows, coverage, lengthShare, answers, selections }: ResultsTableInput): string {
   const [tasks, groups] = [rows.filter(({ group }) => !group), rows.filter(({ group }) => group)];
   const render = (row: MetricRow, place: number, all: readonly MetricRow[]) => renderRow(row, all[place - 1], { coverage, lengthShare });
   const parts = [renderTable(COLUMNS, tasks.map(render))];
   if (groups.length > 0) parts.push(renderTable(COLUMNS.map((column, place) => (place === 0 ? { ...column, title: 'Groups' } : column)), groups.map(render)));
-  const notes = [...describeErrors(rows), ...warnOfCoverage(coverage, rows), ...describePartialScores(rows), ...describeAnswers(lengthShare, answers)];
+  const notes = [...describeErrors(rows), ...warnOfSelections(selections), ...warnOfCoverage(coverage, rows), ...describePartialScores(rows), ...describeAnswers(lengthShare, answers)];
   return [...parts, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n');
 }
 

@@ -1,21 +1,9 @@
 // The predicted time of a plan by its parts, and what the prediction rests on.
+import type { TimeBound, TimeEstimate } from '@assay/domain';
 import { formatSeconds } from './format-numbers.ts';
 
-/** What is shown of a TimeEstimate. */
-export interface TimeView {
-  startSeconds: number;
-  loadSeconds: number;
-  prefillSeconds: number;
-  decodeSeconds: number;
-  communicationSeconds: number;
-  wallSeconds: number;
-  deviceHours: number;
-  correctedBy: number;
-  bound: { prefill: string; decode: string };
-}
-
 /** "start 11 s + load 4 s + prompts 25 s (bound by operations) + answers 2 s, of which 1 s between ranks". */
-export function describeParts({ startSeconds, loadSeconds, prefillSeconds, decodeSeconds, communicationSeconds, bound }: TimeView): string {
+export function describeParts({ startSeconds, loadSeconds, prefillSeconds, decodeSeconds, communicationSeconds, bound }: TimeEstimate): string {
   const parts = [
     `start ${formatSeconds(startSeconds)}`, `load ${formatSeconds(loadSeconds)}`,
     `prompts ${formatSeconds(prefillSeconds)}${describeBound(bound.prefill)}`, `answers ${formatSeconds(decodeSeconds)}${describeBound(bound.decode)}`,
@@ -23,11 +11,11 @@ export function describeParts({ startSeconds, loadSeconds, prefillSeconds, decod
   return `${parts.join(' + ')}${communicationSeconds >= 0.5 ? `, of which ${formatSeconds(communicationSeconds)} between ranks` : ''}`;
 }
 
-export function describeBasis({ correctedBy }: Pick<TimeView, 'correctedBy'>): string {
+export function describeBasis({ correctedBy }: Pick<TimeEstimate, 'correctedBy'>): string {
   if (correctedBy === 0) return 'an estimate: docs/planning.md says from what';
   return `corrected by ${correctedBy} earlier ${correctedBy === 1 ? 'run' : 'runs'}`;
 }
 
-function describeBound(bound: string): string {
+function describeBound(bound: TimeBound): string {
   return bound === 'none' ? '' : ` (bound by ${bound === 'compute' ? 'operations' : 'memory bandwidth'})`;
 }

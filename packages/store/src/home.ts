@@ -15,7 +15,8 @@ export const HOME_ENTRIES = {
   'learned-*': 'what runs have shown of memory, of plans that did not fit, of speed and of the lengths of answers, to start the next one better; bounded, and its lock',
   devices: 'leases of GPUs: a locked file each, which the kernel frees when its run ends',
   ports: 'leases of port ranges for engines: a locked file each, which the kernel frees when its run ends',
-  redis: 'sockets and data of embedded Redis servers (mode 700), each removed by its run',
+  sockets: 'where the processes of a run meet: the embedded Redis with its data, and the ranks of engines; a private folder a run (mode 700), removed by it',
+  caches: 'what the libraries of engines compile and look up: vLLM, torch, Triton, FlashInfer, CUDA, a folder each; their own variables name another place',
   logs: 'logs of the latest set-ups',
   'setup-tmp': 'what a set-up is building; swept by the next one',
 } as const;

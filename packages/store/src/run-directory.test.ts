@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTempDir } from '../../../test/support/temp-dir.ts';
-import { findRun, openRunDirectory, readRunDirectory, writeConfig } from './run-directory.ts';
+import { findLatestRun, findRun } from './find-run.ts';
+import { openRunDirectory, readRunDirectory, writeConfig } from './run-directory.ts';
 import { readRunJson, writeRunJson } from './run-json.ts';
 import { readIdentity, settleIdentity } from './run-identity.ts';
 import { cleanModelName, type RunRequest } from './run-location.ts';
@@ -32,7 +33,7 @@ describe('openRunDirectory', () => {
     expect(run.dir).toBe(join(cwd, 'runs', '2026-03-04T05-06-07-m'));
     expect(run.isResumed).toBe(false);
     expect((await readdir(run.dir)).sort()).toEqual(['logs', 'requests', 'results', 'run.json', 'run.lock', 'run.lock.pid', 'scores']);
-    expect(run.header).toMatchObject({ schema: 1, model: 'org/m', settings: SETTINGS, createdAt: NOW.toISOString() });
+    expect(run.header).toMatchObject({ schema: 2, model: 'org/m', settings: SETTINGS, createdAt: NOW.toISOString() });
   });
 
   it('goes on without a path with the newest unfinished run of these settings that nobody is at work on', async () => {
@@ -110,8 +111,10 @@ describe('openRunDirectory', () => {
     const cwd = makeTempDir();
     const dir = await make(ask(cwd, { outputPath: 'out' }));
     await writeFile(join(dir, 'run.json'), JSON.stringify({ schema: 99, name: 'from the future' }));
-    await expect(openRunDirectory(ask(cwd, { outputPath: 'out' }))).rejects.toMatchObject({ code: 'RUN_VERSION', details: { found: '99', known: 1 } });
+    await expect(openRunDirectory(ask(cwd, { outputPath: 'out' }))).rejects.toMatchObject({ code: 'RUN_VERSION', details: { found: '99', known: 2 } });
     await expect(readRunDirectory(dir)).rejects.toMatchObject({ code: 'RUN_VERSION' });
+    await writeFile(join(dir, 'run.json'), JSON.stringify({ schema: 1, id: 'earlier' }));
+    await expect(readRunDirectory(dir)).rejects.toThrow('schema 1, this version reads 2: it was written by an older version of Assay');
   });
 
   it('says what is wrong with a path that cannot be written', async () => {
@@ -127,12 +130,73 @@ describe('openRunDirectory', () => {
   });
 });
 
+describe('a run that never was', () => {
+  it('takes its folder away with the parents that were made for it', async () => {
+    const cwd = makeTempDir();
+    const discard = async (request: RunRequest) => {
+      const run = await open(request);
+      run.close();
+      await run.discard();
+    };
+    await discard(ask(cwd));
+    await discard(ask(cwd, { outputPath: 'a/b/c' }));
+    expect(await readdir(cwd)).toEqual([]);
+    await make(ask(cwd));
+    await discard(ask(cwd, { startsNew: true }));
+    expect(await readdir(join(cwd, 'runs'))).toHaveLength(1);
+  });
+
+  it('leaves a folder that was there, what others put into it, and a run that it resumed', async () => {
+    const cwd = makeTempDir();
+    await mkdir(join(cwd, 'mine'));
+    const run = await open(ask(cwd, { outputPath: 'mine' }));
+    await writeFile(join(run.dir, 'notes.txt'), '');
+    run.close();
+    await run.discard();
+    expect(await readdir(join(cwd, 'mine'))).toEqual(['notes.txt']);
+
+    const dir = await make(ask(cwd));
+    const before = await readdir(dir);
+    const resumed = await open(ask(cwd));
+    expect(resumed).toMatchObject({ dir, isResumed: true });
+    resumed.close();
+    await resumed.discard();
+    expect(await readdir(dir)).toEqual(before);
+  });
+});
+
 describe('a run that is read', () => {
   it('is found by path, by folder name and by id', async () => {
     const cwd = makeTempDir();
     const { dir, header } = await open(ask(cwd));
     for (const name of [dir, join('runs', basename(dir)), basename(dir), header.id]) expect((await findRun(name, cwd)).dir).toBe(dir);
     await expect(findRun('nothing', cwd)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+  });
+
+  it('is found by folder name and by id also where an output path holds several', async () => {
+    const cwd = makeTempDir();
+    await open(ask(cwd, { outputPath: 'runs/mine' }));
+    const { dir, header } = await open(ask(cwd, { outputPath: 'runs/mine', settings: { ...SETTINGS, tasks: ['b'] } }));
+    expect(dirname(dir)).toBe(join(cwd, 'runs', 'mine'));
+    for (const name of [basename(dir), header.id]) expect((await findRun(name, cwd)).dir).toBe(dir);
+  });
+
+  it('is the latest where something happened to it last, whatever it is called and whenever it was made', async () => {
+    const cwd = makeTempDir();
+    await expect(findLatestRun(cwd)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND', details: { dir: join(cwd, 'runs') } });
+    const resumed = await open(ask(cwd));
+    const newer = await open(ask(cwd, { outputPath: 'runs/a/nested', settings: { ...SETTINGS, seed: 2 } }));
+    const elsewhere = await open(ask(cwd, { outputPath: 'other', settings: { ...SETTINGS, seed: 3 } }));
+    const happensAt = async (run: { paths: { events: string } }, second: number) => {
+      await writeFile(run.paths.events, '');
+      await utimes(run.paths.events, second, second);
+    };
+    await happensAt(resumed, 1_000);
+    await happensAt(newer, 2_000);
+    await happensAt(elsewhere, 9_000);
+    expect((await findLatestRun(cwd)).dir).toBe(newer.dir);
+    await happensAt(resumed, 3_000);
+    expect((await findLatestRun(cwd)).dir).toBe(resumed.dir);
   });
 
   it('keeps its configuration without secrets', async () => {

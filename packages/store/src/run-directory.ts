@@ -1,16 +1,16 @@
 // A run directory, open for writing (with its lock) or for reading (without). It is the system of record of its run.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AssayError, redactSecrets } from '@assay/domain';
 import { stringify } from 'yaml';
 import { writeFileAtomic } from './atomic-file.ts';
+import { discardFolder } from './discard-folder.ts';
 import { checkWritable, toDiskError } from './disk.ts';
 import { digestOf, type JsonObject } from './identity.ts';
 import { type FileLock, lockFile, tryLockFile } from './lock-file.ts';
 import { readRunHeader, RUN_SCHEMA_VERSION, type RunHeader, writeRunHeader } from './run-header.ts';
-import { type RunLocation, type RunRequest, resolveRunDirectory, RUNS_FOLDER } from './run-location.ts';
+import { type RunLocation, type RunRequest, resolveRunDirectory } from './run-location.ts';
 import { buildRunPaths, type RunPaths } from './run-paths.ts';
 import { findUnfinishedRuns } from './unfinished-runs.ts';
 
@@ -29,6 +29,8 @@ export interface OpenRunDirectory extends RunDirectory {
   isFound: boolean;
   /** Gives the lock back. */
   close(): void;
+  /** Takes away what this start has made of it, for a run that never was; after `close`. One that is resumed stays. */
+  discard(): Promise<void>;
 }
 
 /**
@@ -43,7 +45,7 @@ export async function openRunDirectory(request: RunRequest): Promise<OpenRunDire
   const location = await resolveRunDirectory(request);
   await checkWritable(location.dir);
   const paths = buildRunPaths(location.dir);
-  if (location.header) return makeOpen(location.dir, location.header, { lock: await lockFile(paths.lock), isResumed: true });
+  if (location.header) return makeOpen(location, location.header, { lock: await lockFile(paths.lock), isResumed: true });
   const attempt = await tryLockFile(paths.lock);
   if (!attempt.lock) return waitForHeader(location, request, attempt.holderPid);
   try {
@@ -54,7 +56,7 @@ export async function openRunDirectory(request: RunRequest): Promise<OpenRunDire
     }
     const header = buildHeader(request);
     await writeRunHeader(location.dir, header);
-    return await makeOpen(location.dir, header, { lock: attempt.lock, isResumed: false });
+    return await makeOpen(location, header, { lock: attempt.lock, isResumed: false });
   } catch (error) {
     attempt.lock.release();
     throw toDiskError(error, location.dir);
@@ -65,7 +67,7 @@ export async function openRunDirectory(request: RunRequest): Promise<OpenRunDire
 async function takeUnfinished(request: RunRequest): Promise<OpenRunDirectory | undefined> {
   for await (const { dir, header } of findUnfinishedRuns(request)) {
     const { lock } = await tryLockFile(buildRunPaths(dir).lock).catch(() => ({ lock: undefined }));
-    if (lock) return makeOpen(dir, header, { lock, isResumed: true, isFound: true });
+    if (lock) return makeOpen({ dir }, header, { lock, isResumed: true, isFound: true });
   }
   return undefined;
 }
@@ -75,18 +77,6 @@ export async function readRunDirectory(dir: string): Promise<RunDirectory> {
   const header = await readRunHeader(dir);
   if (!header) throw new AssayError('RUN_NOT_FOUND', { dir });
   return { dir, header, paths: buildRunPaths(dir) };
-}
-
-/** RUN on a command line: a path, or the id or folder name of a run in runs/. */
-export async function findRun(run: string, cwd: string): Promise<RunDirectory> {
-  const dir = resolve(cwd, run);
-  if (await readRunHeader(dir)) return readRunDirectory(dir);
-  const parent = resolve(cwd, RUNS_FOLDER);
-  for (const name of await readdir(parent).catch(() => [])) {
-    const header = await readRunHeader(join(parent, name)).catch(() => undefined);
-    if (header && (name === run || header.id === run)) return readRunDirectory(join(parent, name));
-  }
-  throw new AssayError('RUN_NOT_FOUND', { dir });
 }
 
 /** config.yaml: the composed configuration without secrets. Written at each start, since settings outside the identity may change. */
@@ -125,12 +115,16 @@ interface Opened {
   isFound?: boolean;
 }
 
-async function makeOpen(dir: string, header: RunHeader, { lock, isResumed, isFound = false }: Opened): Promise<OpenRunDirectory> {
+async function makeOpen({ dir, madeFrom }: Pick<RunLocation, 'dir' | 'madeFrom'>, header: RunHeader, { lock, isResumed, isFound = false }: Opened): Promise<OpenRunDirectory> {
   try {
     await prepareFolders(dir);
   } catch (error) {
     lock.release();
     throw toDiskError(error, dir);
   }
-  return { dir, header, paths: buildRunPaths(dir), isResumed, isFound, close: () => lock.release() };
+  return {
+    dir, header, paths: buildRunPaths(dir), isResumed, isFound,
+    close: () => lock.release(),
+    discard: async () => { if (!isResumed) await discardFolder(dir, madeFrom); },
+  };
 }

@@ -1,11 +1,11 @@
 // run.json: which run a directory holds and the schema it was written in. Written once, before anything else, never changed.
-import { AssayError, describeDamage } from '@assay/domain';
+import { describeDamage, refuseVersion } from '@assay/domain';
 import { z } from 'zod';
 import { readRunJson, writeRunJson } from './run-json.ts';
 import { buildRunPaths } from './run-paths.ts';
 
-/** Raised when a file of the run directory changes its meaning. */
-export const RUN_SCHEMA_VERSION = 1;
+/** Raised when a file of the run directory other than the manifest changes its form. */
+export const RUN_SCHEMA_VERSION = 2;
 
 const runHeaderSchema = z.strictObject({
   schema: z.literal(RUN_SCHEMA_VERSION),
@@ -26,7 +26,7 @@ export async function readRunHeader(dir: string): Promise<RunHeader | undefined>
   if (header === undefined) return undefined;
   const version = z.object({ schema: z.unknown() }).safeParse(header);
   if (version.success && version.data.schema !== RUN_SCHEMA_VERSION) {
-    throw new AssayError('RUN_VERSION', { dir, found: String(version.data.schema), known: RUN_SCHEMA_VERSION });
+    throw refuseVersion(dir, { found: version.data.schema, known: RUN_SCHEMA_VERSION });
   }
   const parsed = runHeaderSchema.safeParse(header);
   if (parsed.success) return parsed.data;

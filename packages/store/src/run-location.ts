@@ -33,6 +33,8 @@ export interface RunLocation {
   dir: string;
   /** undefined: it holds no run yet, and nothing else. */
   header: RunHeader | undefined;
+  /** The uppermost folder of its path that was made for it, itself included; undefined where it was there. */
+  madeFrom?: string | undefined;
 }
 
 /** Chooses the folder and makes it. Throws RUN_DIFFERS, OUTPUT_NOT_WRITABLE or DISK_FULL. */
@@ -56,7 +58,8 @@ export function cleanModelName(model: string): string {
 async function inspectFolder(dir: string, request: RunRequest): Promise<RunLocation | 'taken'> {
   const held = await inspectHeader(dir, request);
   if (held) return held;
-  if ((await makeFolder(dir)) || (await isUnused(dir))) return { dir, header: undefined };
+  const madeFrom = await makeFolder(dir);
+  if (madeFrom !== undefined || (await isUnused(dir))) return { dir, header: undefined, madeFrom };
   // Another start may have made it a run since we looked; a header comes before anything else.
   return (await inspectHeader(dir, request)) ?? 'taken';
 }
@@ -76,14 +79,14 @@ function isSameRun(dir: string, header: RunHeader, request: RunRequest): boolean
   throw new AssayError('RUN_DIFFERS', { dir, differences: formatDifferences(differences) });
 }
 
-/** Parents are made where missing; the folder itself by a mkdir that tells whether it was us who made it. */
-async function makeFolder(dir: string): Promise<boolean> {
+/** Parents are made where missing; the folder itself by a mkdir that tells whether it was us who made it. Returns the uppermost that was made. */
+async function makeFolder(dir: string): Promise<string | undefined> {
   try {
-    await mkdir(dirname(dir), { recursive: true });
+    const parent = await mkdir(dirname(dir), { recursive: true });
     await mkdir(dir);
-    return true;
+    return parent ?? dir;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST' && (await isFolder(dir))) return false;
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST' && (await isFolder(dir))) return undefined;
     throw toDiskError(error, dir);
   }
 }
@@ -103,7 +106,8 @@ async function makeTimedFolder({ cwd, model, now }: RunRequest): Promise<RunLoca
   const name = join(resolve(cwd), RUNS_FOLDER, `${time}-${cleanModelName(model)}`);
   for (let suffix = 1; suffix <= MOST_SUFFIXES; suffix += 1) {
     const dir = suffix === 1 ? name : `${name}-${suffix}`;
-    if (await makeFolder(dir)) return { dir, header: undefined };
+    const madeFrom = await makeFolder(dir);
+    if (madeFrom !== undefined) return { dir, header: undefined, madeFrom };
   }
   throw new AssayError('OUTPUT_NOT_WRITABLE', { dir: name, problem: `${MOST_SUFFIXES} folders of this second are there` });
 }

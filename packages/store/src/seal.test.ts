@@ -30,10 +30,20 @@ describe('sealManifest', () => {
 
   it('refuses another schema version by name, and a changed file', async () => {
     const dir = makeTempDir();
-    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ ...buildSampleManifest(), schema: 2 }));
-    await expect(readManifest(dir)).rejects.toMatchObject({ code: 'RUN_VERSION', details: { found: '2', known: 1 } });
-    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ schema: 1 }));
+    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ ...buildSampleManifest(), schema: 3 }));
+    await expect(readManifest(dir)).rejects.toMatchObject({ code: 'RUN_VERSION', details: { found: '3', known: 2 } });
+    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ schema: 2 }));
     await expect(readManifest(dir)).rejects.toMatchObject({ code: 'RESULTS_DAMAGED' });
+  });
+});
+
+describe('a manifest of an older form', () => {
+  it('is refused by its number and its writer, not taken for a damaged one', async () => {
+    const dir = makeTempDir();
+    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ schema: 1, code: { version: '0.1.0', commit: '0123456789abcdef' }, run: {} }));
+    await expect(readManifest(dir)).rejects.toThrow(`${join(dir, 'manifest.json')}: schema 1, this version reads 2: it was written by Assay 0.1.0 (commit 0123456789ab)`);
+    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ schema: 1 }));
+    await expect(readManifest(dir)).rejects.toThrow('schema 1, this version reads 2: it was written by an older version of Assay');
   });
 });
 

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AssayError, describeDamage, redactCommand, redactSecrets } from '@assay/domain';
+import { AssayError, describeDamage, redactCommand, redactSecrets, refuseVersion } from '@assay/domain';
 import { type Manifest, MANIFEST_SCHEMA_VERSION, type ManifestInput, manifestSchema } from '@assay/protocol';
 import { z } from 'zod';
 import { writeFileAtomic } from './atomic-file.ts';
@@ -34,13 +34,18 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   const path = buildRunPaths(dir).manifest;
   const value = await readRunJson(path);
   if (value === undefined) return undefined;
-  const version = (value as { schema?: unknown } | null)?.schema;
-  if (version !== MANIFEST_SCHEMA_VERSION) {
-    throw new AssayError('RUN_VERSION', { dir: path, found: String(version), known: MANIFEST_SCHEMA_VERSION });
-  }
+  const { schema: found, code } = (value ?? {}) as { schema?: unknown; code?: unknown };
+  if (found !== MANIFEST_SCHEMA_VERSION) throw refuseVersion(path, { found, known: MANIFEST_SCHEMA_VERSION, writer: nameWriter(code) });
   const checked = manifestSchema.safeParse(value);
   if (checked.success) return checked.data;
   throw describeDamage(path, 1, z.prettifyError(checked.error).replaceAll('\n', ' '));
+}
+
+/** Undefined where the manifest does not say. */
+function nameWriter(code: unknown): string | undefined {
+  const { version, commit } = (code ?? {}) as { version?: unknown; commit?: unknown };
+  if (typeof version !== 'string') return undefined;
+  return `Assay ${version}${typeof commit === 'string' ? ` (commit ${commit.slice(0, 12)})` : ''}`;
 }
 
 /** Digests of all files under one of the run's folders, by their path in the run directory. */

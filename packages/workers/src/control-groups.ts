@@ -16,6 +16,10 @@ interface GroupFiles {
   /** Holds the line "oom_kill N". */
   kills: string;
   limit: string;
+  /** Files of which each counts, in the line that this fits, how often the group's own limit was reached. They add up. `areAll`: none is left out. */
+  hits: { files: readonly string[]; line: RegExp; areAll: boolean };
+  /** The most that it ever held. */
+  peak: string;
   /** File and content, in the order in which they are written; but for the limit, those that a kernel lacks are left out. */
   settings(bytes: number): readonly (readonly [file: string, content: string])[];
 }
@@ -24,16 +28,52 @@ export const GROUP_FILES: Readonly<Record<ControlGroup['version'], GroupFiles>> 
   1: {
     kills: 'memory.oom_control',
     limit: 'memory.limit_in_bytes',
+    // Where swap has the same limit, it is reached first, and recent kernels do not count that.
+    hits: { files: ['memory.failcnt', 'memory.memsw.failcnt'], line: /^(\d+)$/m, areAll: false },
+    peak: 'memory.max_usage_in_bytes',
     // Memory and swap together may not be below memory alone.
     settings: (bytes) => [['memory.limit_in_bytes', String(bytes)], ['memory.memsw.limit_in_bytes', String(bytes)]],
   },
   2: {
     kills: 'memory.events',
     limit: 'memory.max',
+    // Without ".local" the groups below it count as well.
+    hits: { files: ['memory.events.local'], line: /^oom (\d+)$/m, areAll: true },
+    peak: 'memory.peak',
     // A worker is of no use without one of its ranks: they end together.
     settings: (bytes) => [['memory.max', String(bytes)], ['memory.swap.max', '0'], ['memory.oom.group', '1']],
   },
 };
+
+/** Undefined where the kernel does not tell. */
+export function countLimitHits({ version, folder }: ControlGroup): number | undefined {
+  const { files, line } = GROUP_FILES[version].hits;
+  const counts = files.map((file) => line.exec(readGroupFile(`${folder}/${file}`))?.[1]).filter((count) => count !== undefined);
+  return counts.length > 0 ? counts.reduce((sum, count) => sum + Number(count), 0) : undefined;
+}
+
+/** Whether it was reached since the hits were counted, or, where these do not tell, ever. Undefined where nothing does. */
+export function hasReachedLimit(group: ControlGroup, hitsBefore: number | undefined): boolean | undefined {
+  const hits = countLimitHits(group);
+  if (hits !== undefined && hits > (hitsBefore ?? hits)) return true;
+  if (hits !== undefined && GROUP_FILES[group.version].hits.areAll) return false;
+  const [limit, peak] = [readLimitBytes(group), readPeakBytes(group)];
+  return limit === undefined || peak === undefined ? undefined : peak >= limit - SLACK_BYTES;
+}
+
+/** Undefined where there is none. */
+export const readLimitBytes = ({ version, folder }: ControlGroup): number | undefined => readBytes(`${folder}/${GROUP_FILES[version].limit}`);
+
+/** Undefined where the kernel does not tell. */
+export const readPeakBytes = ({ version, folder }: ControlGroup): number | undefined => readBytes(`${folder}/${GROUP_FILES[version].peak}`);
+
+function readBytes(path: string): number | undefined {
+  const bytes = Number.parseInt(readGroupFile(path), 10);
+  return Number.isFinite(bytes) ? bytes : undefined;
+}
+
+// The kernel charges pages in batches: the last of them may not fit.
+const SLACK_BYTES = 2 ** 20;
 
 /** The file that lists a group's processes, and that takes in the one whose number is written to it (0: the writer). */
 export const MEMBERS_FILE = 'cgroup.procs';

@@ -2,7 +2,7 @@
 import { accessSync, constants, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { AssayError } from '@assay/domain';
-import { type ControlGroup, type FolderDoor, GROUP_FILES, MEMBERS_FILE, readGroupFile } from './control-groups.ts';
+import { type ControlGroup, type FolderDoor, MEMBERS_FILE, readGroupFile, readLimitBytes } from './control-groups.ts';
 
 export interface GroupPlace {
   parent: ControlGroup;
@@ -27,7 +27,7 @@ export function openPlace(groups: readonly ControlGroup[], leaf: Leaf): GroupPla
     if (hands(group, CHILD_CONTROLLERS) && isWritable(group)) return openBelow(group);
     if (group === own && hands(group, 'cgroup.controllers') && isWritable(group) && isAlone(group)) return openInside(group, leaf);
     // Groups beside this one would be free of its limit.
-    if (isLimited(group)) throw refuse(`${group.folder} has a memory limit, and no group can be made inside it`);
+    if (readLimitBytes(group) !== undefined) throw refuse(`${group.folder} has a memory limit, and no group can be made inside it`);
   }
   throw refuse(`no group above ${own.folder} gives memory to groups that this user may make`);
 }
@@ -76,10 +76,6 @@ function hands({ folder }: ControlGroup, file: string): boolean {
 
 function isAlone({ folder }: ControlGroup): boolean {
   return readGroupFile(join(folder, MEMBERS_FILE)).trim() === String(process.pid);
-}
-
-function isLimited({ folder, version }: ControlGroup): boolean {
-  return Number.isFinite(Number.parseInt(readGroupFile(join(folder, GROUP_FILES[version].limit)), 10));
 }
 
 function isWritable({ folder }: ControlGroup): boolean {

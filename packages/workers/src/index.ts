@@ -5,5 +5,5 @@ export type { AnsweredType, CommandBody, ReplyTo } from './pending-commands.ts';
 export { type ServerProcess, spawnServer } from './spawn-server.ts';
 export { spawnWorker } from './spawn-worker.ts';
 export { watchProgress } from './watchdog.ts';
-export { WorkerFailure } from './worker-failure.ts';
+export { type OutsideLimit, WorkerFailure } from './worker-failure.ts';
 export type { Hello, WorkerHandle, WorkerMove } from './worker-handle.ts';

@@ -30,7 +30,10 @@ test('version 1: a worker\'s group lies below that of this process, swap limited
   const { root, groups, read } = openGroups(VERSION_1, V1_FILES);
   const group = groups.make('engine-0', 5 * GIB);
   const folder = 'memory/run/assay-run-1-engine-0';
-  expect(group.limit).toEqual({ bytes: 5 * GIB, membersFile: join(root, 'sys/fs/cgroup', folder, 'cgroup.procs') });
+  const parent = join(root, 'sys/fs/cgroup/memory/run');
+  expect(group.limit).toEqual({
+    bytes: 5 * GIB, membersFile: join(root, 'sys/fs/cgroup', folder, 'cgroup.procs'), group: { version: 1, folder: join(root, 'sys/fs/cgroup', folder) }, around: [{ version: 1, folder: parent }],
+  });
   expect([read(`${folder}/memory.limit_in_bytes`), read(`${folder}/memory.memsw.limit_in_bytes`)]).toEqual([String(5 * GIB), String(5 * GIB)]);
   await group.remove();
   expect(existsSync(join(root, 'sys/fs/cgroup', folder))).toBe(false);
@@ -149,7 +152,7 @@ test('a worker enters its group before it runs, and the group goes when it has e
 
 test('a worker that cannot enter its group does not start', async () => {
   const { groups } = openGroups(VERSION_1, V1_FILES);
-  const { kills } = groups.make('engine-0', GIB);
-  const { worker } = startTestWorker('happy', { memoryGroup: { limit: { bytes: GIB, membersFile: '/no/such/group/cgroup.procs' }, kills, remove: async () => undefined } });
+  const { kills, limit } = groups.make('engine-0', GIB);
+  const { worker } = startTestWorker('happy', { memoryGroup: { limit: { ...limit!, membersFile: '/no/such/group/cgroup.procs' }, kills, remove: async () => undefined } });
   await expect(worker.hello).rejects.toMatchObject({ code: 'WORKER_START', details: { problem: expect.stringContaining('/no/such/group/cgroup.procs: No such file or directory') } });
 });

@@ -7,10 +7,18 @@ import { type ControlGroup, type FolderDoor, findMemoryGroups, GROUP_FILES, MEMB
 import { type GroupPlace, openPlace, refuse } from './group-place.ts';
 import { OomKills } from './oom-kills.ts';
 
+interface MemoryLimit {
+  bytes: number;
+  membersFile: string;
+  group: ControlGroup;
+  /** The groups that it lies in, whose limits hold for it too; the innermost first. */
+  around: readonly ControlGroup[];
+}
+
 /** Where a worker's memory is counted. */
 export interface MemoryGroup {
   /** Undefined where the worker stays in the group of its parent, which has other members. */
-  limit?: { bytes: number; membersFile: string };
+  limit?: MemoryLimit;
   kills: OomKills;
   /** After the worker and all that it started have ended. */
   remove(): Promise<void>;
@@ -26,12 +34,16 @@ export class MemoryGroups {
   readonly #runId: string;
   readonly #place: GroupPlace;
   readonly #door: FolderDoor;
+  readonly #around: readonly ControlGroup[];
 
   /** Throws CGROUP_UNAVAILABLE. Sweeps what runs that were killed have left. */
   constructor({ runId, root = '', door = KERNEL }: { runId: string; root?: string; door?: FolderDoor }) {
     this.#runId = runId;
     this.#door = door;
-    this.#place = openPlace(findMemoryGroups(root), { name: `assay-${runId}-main`, door });
+    const groups = findMemoryGroups(root);
+    this.#place = openPlace(groups, { name: `assay-${runId}-main`, door });
+    const { folder: parent } = this.#place.parent;
+    this.#around = groups.filter(({ folder }) => parent === folder || parent.startsWith(`${folder}/`)).toReversed();
     try {
       this.#sweep();
       this.#tryOut();
@@ -49,7 +61,7 @@ export class MemoryGroups {
     } catch (thrown) {
       throw refuse(thrown as Error);
     }
-    return { limit: { bytes, membersFile: join(group.folder, MEMBERS_FILE) }, kills: new OomKills(group), remove: () => this.#remove(group.folder) };
+    return { limit: { bytes, membersFile: join(group.folder, MEMBERS_FILE), group, around: this.#around }, kills: new OomKills(group), remove: () => this.#remove(group.folder) };
   }
 
   #sweep(): void {

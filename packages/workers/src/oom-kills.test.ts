@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findMemoryGroups } from './control-groups.ts';
-import { Exhaustion, OomKills } from './oom-kills.ts';
+import { Exhaustion } from './exhaustion.ts';
+import { OomKills } from './oom-kills.ts';
 import { startTestWorker, LOAD } from './testing/start-test-worker.ts';
 import { makeRoot, V1_FILES, writeKills } from './testing/stand-in-groups.ts';
 import { WorkerFailure } from './worker-failure.ts';
@@ -41,9 +42,9 @@ test('of two workers on one count, the one that starts after a kill takes it fro
   write(1);
   const second = new Exhaustion({ kills });
   expect(second.find()).toBeUndefined();
-  expect(first.find()).toBe('the machine or its container has none left');
+  expect(first.find()).toEqual({ what: 'the machine or its container has none left' });
   write(2);
-  expect(second.find()).toBe('the machine or its container has none left');
+  expect(second.find()).toEqual({ what: 'the machine or its container has none left' });
   expect(new Exhaustion({ kills }).find()).toBeUndefined();
 });
 

@@ -1,9 +1,6 @@
 // Whether the kernel killed for want of memory: its own count for a control group, compared with what was seen before. A SIGKILL
 // that the count does not explain was sent by somebody. Invariant: a kill explains one end, of a worker that was there by then.
-import { formatBytes } from '@assay/domain';
-import type { Failure } from '@assay/protocol';
 import { type ControlGroup, findMemoryGroups, GROUP_FILES, readGroupFile } from './control-groups.ts';
-import { describeExhaustion } from './worker-failure.ts';
 
 export class OomKills {
   readonly #group: ControlGroup | undefined;
@@ -40,31 +37,4 @@ let shared: OomKills | undefined;
 export function ownOomKills(): OomKills {
   shared ??= new OomKills(findMemoryGroups().at(-1));
   return shared;
-}
-
-/** What one worker ran out of, as far as the kernel killed it or a part of it for that. To be made before the worker starts. */
-export class Exhaustion {
-  readonly #kills: OomKills;
-  readonly #mark: number;
-  readonly #source: string;
-  #found: string | undefined;
-
-  constructor({ kills, limit }: { kills: OomKills; limit?: { bytes: number } }) {
-    this.#kills = kills;
-    this.#mark = kills.mark();
-    this.#source = limit ? `the ${formatBytes(limit.bytes)} of limits.memory are used up` : 'the machine or its container has none left';
-  }
-
-  /** Undefined where no kill is left to explain its end. */
-  find(): string | undefined {
-    if (this.#found === undefined && this.#kills.claim(this.#mark)) this.#found = this.#source;
-    return this.#found;
-  }
-
-  /** To the worker a rank that the kernel killed is an engine that died. */
-  explain(failure: Failure): Failure {
-    if (failure.class !== 'engine' && failure.class !== 'unknown') return failure;
-    const exhausted = this.find();
-    return exhausted === undefined ? failure : { ...failure, class: 'oom', message: `${describeExhaustion(exhausted)} (${failure.message})` };
-  }
 }

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AssayError } from '@assay/domain';
 import { execa } from 'execa';
+import { requireDescriptors } from './descriptors.ts';
 
 const GUARD = fileURLToPath(new URL('../guard.py', import.meta.url));
 
@@ -34,7 +35,7 @@ export interface GuardedProcess {
   readonly ended: Promise<RawExit>;
 }
 
-/** Throws PYTHON_MISSING when the guard's interpreter cannot be started. */
+/** Throws PYTHON_MISSING when the guard's interpreter cannot be started, TOO_MANY_FILES when nothing can be. */
 export function spawnGuarded({ python, command, env, cpus, membersFile, logFile }: GuardedCommand): GuardedProcess {
   mkdirSync(dirname(logFile), { recursive: true });
   // Any open descriptor works; execa's types list only the first few.
@@ -49,7 +50,10 @@ export function spawnGuarded({ python, command, env, cpus, membersFile, logFile 
       buffer: false,
       reject: false,
     });
-    if (subprocess.pid === undefined) throw new AssayError('PYTHON_MISSING', { problem: `${python} cannot be started` });
+    if (subprocess.pid === undefined) {
+      requireDescriptors();
+      throw new AssayError('PYTHON_MISSING', { problem: `${python} cannot be started` });
+    }
     const ended = new Promise<RawExit>((resolve) => {
       subprocess.nodeChildProcess.once('exit', (code, signal) => resolve({ code, signal }));
     });

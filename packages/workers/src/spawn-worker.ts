@@ -5,7 +5,8 @@ import { readEvents } from './event-reader.ts';
 import { climbKillLadder, dumpStacksAndKill } from './kill-ladder.ts';
 import { readLogTail, readSize } from './log-tail.ts';
 import { type AnsweredCommand, type AnsweredType, type CommandBody, PendingCommands, type ReplyTo, type SilentCommand, type WorkerCommand } from './pending-commands.ts';
-import { Exhaustion, ownOomKills } from './oom-kills.ts';
+import { Exhaustion } from './exhaustion.ts';
+import { ownOomKills } from './oom-kills.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import { type GuardedProcess, type RawExit, spawnGuarded } from './spawn-guarded.ts';
 import { pathToState } from './worker-activity.ts';
@@ -151,7 +152,7 @@ class Worker implements WorkerHandle {
 
   #failSaid(reply: WorkerReply): WorkerFailure {
     const failure = reply.type === 'failed' ? reply.failure : { class: 'unknown' as const, message: `answered with ${reply.type}` };
-    return new WorkerFailure({ kind: 'failed', role: this.role, worker: this.name, logFile: this.logFile, failure: this.#exhaustion.explain(failure) });
+    return new WorkerFailure({ kind: 'failed', role: this.role, worker: this.name, logFile: this.logFile, ...this.#exhaustion.explain(failure) });
   }
 
   #failEnded(exit: ExitInfo): WorkerFailure {

@@ -4,6 +4,19 @@ import type { Failure } from '@assay/protocol';
 import type { LogTail } from './log-tail.ts';
 import type { RawExit } from './spawn-guarded.ts';
 
+export interface Exhausted {
+  /** In words: what is used up. */
+  what: string;
+  /** Where something around the worker was used up before its own limit. */
+  outside?: OutsideLimit;
+}
+
+export interface OutsideLimit {
+  limitBytes: number;
+  /** The most that the worker ever had; undefined where the kernel does not tell. */
+  peakBytes: number | undefined;
+}
+
 export interface ExitInfo extends RawExit {
   /** For people: "exit code 1", "SIGSEGV", "ended by Assay: no progress for 300 s". */
   how: string;
@@ -11,6 +24,7 @@ export interface ExitInfo extends RawExit {
   reason?: string;
   /** The kernel ended it for want of memory. */
   isOutOfMemory?: true;
+  exhausted?: Exhausted;
   firstError: string;
   /** Its last 100 lines of output. */
   tail: string[];
@@ -27,8 +41,10 @@ export class WorkerFailure extends Error {
   readonly failure: Failure | undefined;
   /** How it ended (kind "ended"). */
   readonly exit: ExitInfo | undefined;
+  /** Where the kernel ended it, or a part of it, for want of memory. */
+  readonly exhausted: Exhausted | undefined;
 
-  constructor(fields: { kind: WorkerFailure['kind']; role: string; worker: string; logFile: string; failure?: Failure; exit?: ExitInfo }) {
+  constructor(fields: { kind: WorkerFailure['kind']; role: string; worker: string; logFile: string; failure?: Failure; exhausted?: Exhausted; exit?: ExitInfo }) {
     super(describe(fields));
     this.name = 'WorkerFailure';
     this.kind = fields.kind;
@@ -37,6 +53,7 @@ export class WorkerFailure extends Error {
     this.logFile = fields.logFile;
     this.failure = fields.failure;
     this.exit = fields.exit;
+    this.exhausted = fields.exhausted ?? fields.exit?.exhausted;
   }
 
   /** As an entry of the error table: the worker's own code where it named one, else WORKER_CRASHED. */
@@ -56,15 +73,15 @@ interface ExitCause {
   /** Why this process ended it. */
   reason: string | undefined;
   /** What ran out of memory, where the kernel ended it for that. */
-  exhausted: string | undefined;
+  exhausted: Exhausted | undefined;
 }
 
 export function describeExit(exit: RawExit, { reason, exhausted }: ExitCause, log: LogTail & { logFile: string }): ExitInfo {
   const raw = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
-  const killed = exhausted === undefined ? FOREIGN_KILL : describeExhaustion(exhausted);
+  const killed = exhausted === undefined ? FOREIGN_KILL : describeExhaustion(exhausted.what);
   const how = reason !== undefined ? `ended by Assay: ${reason}` : wasKilled(exit) ? killed : raw;
   const base = { ...exit, how, firstError: log.firstError, tail: log.lines, logFile: log.logFile };
-  return { ...base, ...(reason === undefined ? {} : { reason }), ...(exhausted === undefined ? {} : { isOutOfMemory: true as const }) };
+  return { ...base, ...(reason === undefined ? {} : { reason }), ...(exhausted === undefined ? {} : { isOutOfMemory: true as const, exhausted }) };
 }
 
 /** Also where the interpreter is a script around one, which then reports its child's end. */

@@ -1,6 +1,6 @@
 // assay doctor
 import { EXIT_CODES } from '@assay/domain';
-import type { DefineCommand } from '../command-table.ts';
+import type { DefineCommand } from '../define-command.ts';
 import { renderDoctor } from '../doctor/render-doctor.ts';
 
 export const define: DefineCommand = (command, around, finish) => {

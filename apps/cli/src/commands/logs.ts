@@ -1,11 +1,12 @@
-// assay logs RUN
+// assay logs [RUN]
 import { AssayError, EXIT_CODES } from '@assay/domain';
-import { findRun, foldEvents, readEvents, type RunDirectory } from '@assay/store';
-import type { DefineCommand } from '../command-table.ts';
+import { foldEvents, readEvents, type RunDirectory } from '@assay/store';
+import type { DefineCommand } from '../define-command.ts';
 import { findLogFile, listWorkerLogs } from '../logs/log-files.ts';
 import { renderLogLine } from '../logs/log-lines.ts';
 import { tailFile } from '../logs/tail-file.ts';
-import { listLiveProcesses } from '../status/live-processes.ts';
+import { RUN_ARGUMENT, takeRun } from '../named-run.ts';
+import { isAtWork, listLiveProcesses } from '../status/live-processes.ts';
 
 interface Options {
   worker?: string;
@@ -14,14 +15,15 @@ interface Options {
   json?: boolean;
 }
 
-export const define: DefineCommand = (command, { cwd, stdout, stderr }, finish) => {
-  command.argument('<run>', 'a run directory, or the id of a run in runs/')
+export const define: DefineCommand = (command, around, finish) => {
+  const { stdout, stderr } = around;
+  command.argument(...RUN_ARGUMENT)
     .option('--worker <NAME>', 'what this worker printed, instead of the run\'s own log')
     .option('--lines <N>', 'how many lines from the end', '100')
     .option('--follow', 'go on showing lines until the run ends')
     .option('--json', 'write the run\'s log as it is: one JSON object a line')
-    .action(async (name: string, options: Options) => {
-      const run = await findRun(name, cwd);
+    .action(async (name: string | undefined, options: Options) => {
+      const run = await takeRun(name, around);
       const log = await findLogFile(run, options.worker);
       if (options.worker === undefined && !options.json) stderr.write(`workers: ${(await listWorkerLogs(run)).join(', ') || 'none yet'} (--worker NAME)\n`);
       const follow = options.follow ? { isOver: () => isOver(run) } : {};
@@ -39,5 +41,5 @@ function parseLines(text: string): number {
 
 async function isOver(run: RunDirectory): Promise<boolean> {
   const { events } = await readEvents(run.paths.events);
-  return !listLiveProcesses(events, foldEvents(events)).some(({ role }) => role === 'run');
+  return !isAtWork(listLiveProcesses(events, foldEvents(events)));
 }

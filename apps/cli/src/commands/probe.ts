@@ -1,5 +1,5 @@
 // assay probe
-import type { DefineCommand } from '../command-table.ts';
+import type { DefineCommand } from '../define-command.ts';
 import { addRunFlags, loadConfig } from '../load-config.ts';
 
 export const define: DefineCommand = (command, around, finish) => {

@@ -1,7 +1,7 @@
 // Paths the configuration names and the harness would only find missing after seconds of imports.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { AssayError, findNearest, type RunConfig } from '@assay/domain';
+import { AssayError, findNearPaths, type RunConfig } from '@assay/domain';
 
 type PlaceOf = (key: keyof RunConfig) => string;
 
@@ -17,6 +17,6 @@ export function checkPaths(config: RunConfig, placeOf: PlaceOf): void {
 
 function suggestSibling(path: string): string {
   const names = existsSync(dirname(path)) ? readdirSync(dirname(path)) : [];
-  const near = findNearest(basename(path), names);
+  const near = findNearPaths(basename(path), names);
   return near.length === 0 ? '' : `; beside it there is ${near.map((name) => join(dirname(path), name)).join(', ')}`;
 }

@@ -124,3 +124,12 @@ test('without tasks, without a model and with a foreign engine nothing starts', 
   expect(refuse('tasks: [a]\nmodel_args: {pretrained: /m, max_length: 512, max_model_len: 512}\n').message).toContain('max_length and max_model_len exclude each other');
   expect(refuse(`${BASE}model: hf\n`)).toMatchObject({ code: 'MODEL_TYPE' });
 });
+
+test.each([
+  ['hf', 'Supported: vllm, a model on this machine\'s GPUs or CPU. Type --model vllm; pretrained, revision, tokenizer and dtype in --model_args mean the same there.'],
+  ['local-completions', 'For local-completions use lm_eval itself.'],
+  ['vlm', 'Did you mean vllm?'],
+  ['nothing', 'Supported: vllm'],
+])('model %s is refused with what to type instead', (model, words) => {
+  expect(refuse(`${BASE}model: ${model}\n`).remedy).toContain(words);
+});

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { AssayError } from '@assay/domain';
 import { type Document, isAlias, isMap, isPair, isScalar, LineCounter, type Node, parseDocument, type ScalarTag } from 'yaml';
-import { findDuplicateKey } from './duplicate-keys.ts';
+import { findDuplicateKey } from '../flags/duplicate-keys.ts';
 
 export type KeyPath = readonly PropertyKey[];
 

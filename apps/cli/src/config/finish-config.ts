@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { AssayError, type RunConfig } from '@assay/domain';
 import type { KeyPath } from './config-file.ts';
-import { LM_EVAL_MODELS, SUPPORTED_MODELS } from './models.ts';
+import { suggestModel, SUPPORTED_MODELS } from './models.ts';
 
 interface Origins {
   cwd: string;
@@ -50,9 +50,7 @@ function findUnwritable(value: unknown, path = ''): string | undefined {
 }
 
 function checkModelName(model: string): void {
-  if (SUPPORTED_MODELS.includes(model)) return;
-  const known = LM_EVAL_MODELS.includes(model) ? ` (${model} is one of lm_eval's ${LM_EVAL_MODELS.length} names; only vllm has an engine here)` : '';
-  throw new AssayError('MODEL_TYPE', { model, supported: `vllm${known}` });
+  if (!SUPPORTED_MODELS.includes(model)) throw new AssayError('MODEL_TYPE', { model, instead: suggestModel(model) });
 }
 
 /** A task given as a path is made absolute: the harness works in another folder. Names and globs of names stay. */

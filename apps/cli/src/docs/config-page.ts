@@ -50,11 +50,12 @@ ${ours.filter((key) => key.fields.length > 0).map(buildFields).join('')}
 | variable | what it does |
 |---|---|
 | \`ASSAY_HOME\` | where environments, the demo model and caches are kept (default: \`$XDG_CACHE_HOME/assay\`, else \`~/.cache/assay\`) |
+| \`VLLM_CACHE_ROOT\`, \`VLLM_CONFIG_ROOT\`, \`TORCHINDUCTOR_CACHE_DIR\`, \`TRITON_CACHE_DIR\`, \`FLASHINFER_WORKSPACE_BASE\`, \`CUDA_CACHE_PATH\` | where these libraries keep what they compile, instead of \`caches\` in \`ASSAY_HOME\` |
 | \`ASSAY_PYTHON\` | interpreter of the engine and the harness, instead of the set-up's |
 | \`REDIS_URL\` | a Redis to use (\`redis://\`, \`rediss://\`, \`unix://\`), instead of one started for the run |
 | \`ASSAY_DEBUG\` | set: errors show their stack |
 | \`HF_HOME\`, \`HF_HUB_CACHE\`, \`HF_ENDPOINT\`, \`HF_TOKEN\`, \`HF_HUB_OFFLINE\` | as everywhere |
-| \`CUDA_VISIBLE_DEVICES\` | the GPUs that a run may use: UUIDs, beginnings of UUIDs, ids of slices (MIG) or numbers in nvidia-smi's order; empty means none, a device named twice is refused |
+| \`CUDA_VISIBLE_DEVICES\` | the GPUs that a run may use: UUIDs, beginnings of UUIDs, ids of slices (MIG) or numbers in nvidia-smi's order; empty means none and is warned of, a device that is not there or is named twice is refused |
 | \`CXX\` | the C++ compiler for compilation on CPU, instead of \`g++\` |
 | \`LMEVAL_LOG_LEVEL\` | log level of the harness; \`--verbosity\` sets it |
 `;

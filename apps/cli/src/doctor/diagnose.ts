@@ -77,11 +77,17 @@ function checkDemoModel({ demoModel }: DoctorFacts): Finding {
   return demoModel === null ? ok('demo model', 'complete') : warning('demo model', demoModel.problem, SETUP);
 }
 
+const DEVICE_REMEDIES: readonly (readonly [id: RegExp, remedy: string])[] = [
+  [/^(GPU|MIG)-/, 'No run takes it as it is. Free or mend it, or choose others with CUDA_VISIBLE_DEVICES.'],
+  [/^CUDA_VISIBLE_DEVICES$/, 'Let it name devices that `nvidia-smi -L` lists, or unset it to use them all.'],
+  [/./, 'Run `nvidia-smi` and mend what it reports.'],
+];
+
 /** A run uses what is left, so a device that is left out is a warning. */
 function checkDevices({ machine }: DoctorFacts): Finding[] {
   return machine.leftOut.map((device) => {
-    const isDevice = /^(GPU|MIG)-/.test(device.id);
-    return warning('gpu', `left out: ${describeLeftOut(device)}`, isDevice ? 'No run takes it as it is. Free or mend it, or choose others with CUDA_VISIBLE_DEVICES.' : 'Run `nvidia-smi` and mend what it reports.');
+    const [, remedy = ''] = DEVICE_REMEDIES.find(([id]) => id.test(device.id)) ?? [];
+    return warning('gpu', `left out: ${describeLeftOut(device)}`, remedy);
   });
 }
 

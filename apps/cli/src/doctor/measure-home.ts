@@ -10,14 +10,26 @@ export interface HomeEntry {
   bytes: number | null;
 }
 
-/** What is there, then what is not: a name of the table may stand for several (`python-*`). */
+/** What is there, then what is not. Folders that one name of the table stands for (`python-*`) are shown each, files (`learned-*`) as one. */
 export async function measureHome(home: string): Promise<HomeEntry[]> {
-  const names: string[] = (await readdir(home).catch(() => [])).sort();
-  const present = await Promise.all(names.map(async (name) => (
-    { name, purpose: explainHomeEntry(name) ?? 'not known to this version', bytes: await measure(join(home, name)) }
-  )));
+  const entries = (await readdir(home, { withFileTypes: true }).catch(() => [])).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const present = await Promise.all(entries.map(async (entry) => ({
+    name: entry.isDirectory() ? entry.name : patternOf(entry.name) ?? entry.name,
+    purpose: explainHomeEntry(entry.name) ?? 'not known to this version',
+    bytes: await measure(join(home, entry.name)),
+  })));
   const absent = Object.entries(HOME_ENTRIES).filter(([, purpose]) => !present.some((entry) => entry.purpose === purpose));
-  return [...present, ...absent.map(([name, purpose]) => ({ name, purpose, bytes: null }))];
+  return [...sumByName(present), ...absent.map(([name, purpose]) => ({ name, purpose, bytes: null }))];
+}
+
+function patternOf(name: string): string | undefined {
+  return Object.keys(HOME_ENTRIES).find((known) => known.endsWith('*') && name.startsWith(known.slice(0, -1)));
+}
+
+function sumByName(entries: readonly (HomeEntry & { bytes: number })[]): HomeEntry[] {
+  const byName = new Map<string, HomeEntry & { bytes: number }>();
+  for (const entry of entries) byName.set(entry.name, { ...entry, bytes: (byName.get(entry.name)?.bytes ?? 0) + entry.bytes });
+  return [...byName.values()];
 }
 
 async function measure(path: string): Promise<number> {

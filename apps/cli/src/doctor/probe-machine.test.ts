@@ -14,6 +14,13 @@ test('a GPU that another process is on is left out, with the process named', asy
   expect(leftOut).toMatchObject([{ id: 'GPU-b', why: expect.stringContaining('in use by process 1 (python3)') }]);
 });
 
+test('a choice of devices that a run would refuse is told, and does not end the check', async () => {
+  const env = { ...writeStandIn(makeTempDir(), { gpus: [{ uuid: 'GPU-a' }] }), CUDA_VISIBLE_DEVICES: '3' };
+  const { gpus, leftOut } = await probeMachine(makeTempDir(), env);
+  expect(gpus).toEqual([]);
+  expect(leftOut).toMatchObject([{ id: 'CUDA_VISIBLE_DEVICES', why: 'CUDA_VISIBLE_DEVICES names 3, and this node has 0 (GPU-a): a run would be refused' }]);
+});
+
 test('a driver that fails is named with what it said', async () => {
   const env = writeStandIn(makeTempDir(), { gpus: [], failing: { '--query-gpu': 'NVIDIA-SMI has failed because it couldn\'t communicate with the NVIDIA driver.' } });
   expect((await probeMachine(makeTempDir(), env)).leftOut).toMatchObject([{ id: 'nvidia-smi', why: expect.stringContaining('couldn\'t communicate') }]);

@@ -1,7 +1,11 @@
 // What this machine has: processors, memory, devices, disk. Facts only; diagnose.ts says what they mean.
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import { AssayError, type ErrorCode } from '@assay/domain';
 import { type NodeFacts, readNodeFacts } from '@assay/pipeline';
 import { freeBytes } from '@assay/store';
+
+const CHOICE = 'CUDA_VISIBLE_DEVICES';
+const REFUSED_CHOICES: readonly ErrorCode[] = ['CONFIG_VALUE', 'DEVICE_UNKNOWN'];
 
 export interface MachineFacts {
   node: string;
@@ -15,7 +19,7 @@ export interface MachineFacts {
 }
 
 export async function probeMachine(home: string, env: Record<string, string | undefined>): Promise<MachineFacts> {
-  const { gpus, leftOut = [] } = await readNodeFacts(env);
+  const { gpus, leftOut = [] } = await readNodeFacts(env).catch(describeRefusal);
   return {
     node: process.versions.node,
     platform: `${process.platform}-${process.arch}`,
@@ -25,6 +29,12 @@ export async function probeMachine(home: string, env: Record<string, string | un
     gpus: gpus.map(({ name, memoryBytes }) => ({ name, memoryBytes })),
     leftOut,
   };
+}
+
+/** A choice of devices that a run would refuse is what this check is to tell. */
+function describeRefusal(thrown: unknown): Pick<NodeFacts, 'gpus' | 'leftOut'> {
+  if (!(thrown instanceof AssayError && REFUSED_CHOICES.includes(thrown.code))) throw thrown;
+  return { gpus: [], leftOut: [{ id: CHOICE, name: CHOICE, why: `${thrown.message}: a run would be refused` }] };
 }
 
 /** A container's limit where there is one. Without one, Node answers 0 or a number no machine has. */

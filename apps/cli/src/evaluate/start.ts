@@ -16,7 +16,7 @@ export async function startEvaluation<Output>({ config, notes }: Composed, aroun
   const { argv, cwd, env, stderr } = around;
   const ui = new ProgressView({ sink: stderr, now: Date.now, unicode: speaksUnicode(env), outcome });
   for (const note of notes) ui.onNote(`note: ${note}`);
-  const { drain, stop, release } = listenForInterrupts(process, (text) => ui.onNote(text));
+  const { drain, stop, release } = listenForInterrupts(process, env, (text) => ui.onNote(text));
   try {
     return await work({ config, command: redactCommand(['assay', ...argv]), cwd, env, signals: { drain, stop }, ui });
   } finally {

@@ -1,6 +1,6 @@
 // JSON written by hand, in a flag or a file: the same key twice is an error here, where JSON.parse keeps the last.
 import { LineCounter, parseDocument } from 'yaml';
-import { findDuplicateKey } from '../config/duplicate-keys.ts';
+import { findDuplicateKey } from './duplicate-keys.ts';
 import { FormProblem } from './key-values.ts';
 
 /** Parses JSON strictly. Throws FormProblem with line and column. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildSampleManifest } from '../../../../test/support/sample-manifest.ts';
 import { makeSampleRun, type SampleRun } from '../testing/sample-run.ts';
 import { listRows, readScores } from './read-scores.ts';
 
@@ -12,6 +13,7 @@ const RESULTS = {
   },
   groups: { all: {} }, versions: { first: 2 }, 'n-shot': { first: 3 }, higher_is_better: { first: { acc: true } },
 };
+const SELECTIONS = { first: { documents: 5, documentsTotal: 60, by: '--limit 5' } };
 /** Two requests were rejected: the share is that of the answers. */
 const COVERAGE = { first: { requests: 50, final: 50, answered: 48, share: 0.96 } };
 
@@ -43,8 +45,16 @@ test('a run without scores says so, and in which state it is', async () => {
 
 test('of several results files the newest counts, and an unsealed run is marked', async () => {
   await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-01T00-00-00.json'), '{"results": {}}');
-  await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-02T00-00-00.json'), JSON.stringify({ ...RESULTS, assay: { coverage: COVERAGE } }));
+  await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-02T00-00-00.json'), JSON.stringify({ ...RESULTS, assay: { coverage: COVERAGE, selections: SELECTIONS } }));
   const scores = await readScores(sample.run);
-  expect(scores).toMatchObject({ sealed: false, coverage: COVERAGE });
+  expect(scores).toMatchObject({ sealed: false, coverage: COVERAGE, selections: SELECTIONS });
   expect(scores.rows).toHaveLength(3);
+});
+
+test('of a sealed run the manifest tells of which tasks only some documents were asked', async () => {
+  const manifest = buildSampleManifest();
+  const [task] = manifest.tasks;
+  await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-01T00-00-00.json'), '{"results": {}}');
+  await writeFile(sample.run.paths.manifest, JSON.stringify({ ...manifest, config: { ...manifest.config, limit: 10 }, tasks: [{ ...task, documents: 10, documentsTotal: 60 }] }));
+  expect(await readScores(sample.run)).toMatchObject({ sealed: true, selections: { t: { documents: 10, documentsTotal: 60, by: '--limit 10' } } });
 });

@@ -3,7 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AssayError } from '@assay/domain';
 import type { AnswerTally, Coverage, MetricRow, WireFloat } from '@assay/protocol';
+import { findSelections, type Selections } from '@assay/reports';
 import { foldEvents, readEvents, readManifest, type RunDirectory } from '@assay/store';
+import { listLiveProcesses, readStateNow } from '../status/live-processes.ts';
 
 interface RunScores {
   /** Absolute path of the results file, for lm_eval's own readers. */
@@ -14,6 +16,8 @@ interface RunScores {
   coverage: Record<string, Coverage>;
   lengthShare: Record<string, number>;
   answers: Record<string, AnswerTally>;
+  /** Of each task of which only some documents were asked: how many, of how many. */
+  selections: Selections;
 }
 
 /** Throws SCORES_MISSING where the run has none yet. */
@@ -25,17 +29,18 @@ export async function readScores(run: RunDirectory): Promise<RunScores> {
   const manifest = await readManifest(run.dir);
   if (manifest === undefined) {
     const file = JSON.parse(await readFile(resultsFile, 'utf8')) as ResultsFile;
-    return { resultsFile, sealed: false, rows: listRows(file), coverage: file.assay?.coverage ?? {}, lengthShare: {}, answers: {} };
+    return { resultsFile, sealed: false, rows: listRows(file), coverage: file.assay?.coverage ?? {}, lengthShare: {}, answers: {}, selections: file.assay?.selections ?? {} };
   }
   const coverage = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.coverage]));
   const lengthShare = Object.fromEntries(manifest.tasks.map(({ task, lengthShare: share }) => [task, share]));
   const answers = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.answers]));
-  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare, answers };
+  return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare, answers, selections: findSelections(manifest.tasks, manifest.config) };
 }
 
 async function readState(run: RunDirectory): Promise<string> {
   const { events } = await readEvents(run.paths.events);
-  return foldEvents(events).state;
+  const history = foldEvents(events);
+  return readStateNow(history, listLiveProcesses(events, history));
 }
 
 interface ResultsFile {
@@ -45,7 +50,7 @@ interface ResultsFile {
   'n-shot'?: Record<string, number | string>;
   higher_is_better?: Record<string, Record<string, boolean | null>>;
   /** What a run adds to lm_eval's keys. */
-  assay?: { coverage: Record<string, Coverage> };
+  assay?: { coverage: Record<string, Coverage>; selections?: Selections };
 }
 
 /** lm_eval's keys are "metric,filter" and "metric_stderr,filter". */

@@ -36,6 +36,16 @@ test('the requests that hang are named, with their worker and age', async () => 
   expect({ state, alive }).toEqual({ state: 'running', alive: true });
 });
 
+test('a run whose process is gone is interrupted, whatever its last event says', async () => {
+  await sample.events.append({ type: 'drain_started', epoch: 1 });
+  await sample.events.append({ type: 'epoch_started', epoch: 1, pid: await pidOfTheDead(), version: '0.0.0', commit: null, command: ['assay', 'run'] });
+  const status = await describe();
+  expect(status).toMatchObject({ state: 'interrupted', alive: false, draining: false, ended: { code: 'INTERRUPTED' }, shards: { running: 0 } });
+  const text = renderStatus(status);
+  expect(text).toContain('state      interrupted: the same command resumes it\nbecause    its process is gone without having said why');
+  expect(text.replace('0 running', '')).not.toContain('running');
+});
+
 test('a run that was told to end says that it drains', async () => {
   await sample.events.append({ type: 'drain_started', epoch: 1 });
   const status = await describe();
@@ -87,6 +97,13 @@ test('a run that failed says why', async () => {
 test('for people: state, progress, and what is open', async () => {
   const text = renderStatus(await describe(60));
   expect(text).toContain('requests   96/100 final (96 %): ok 96');
+  const twelfth = { ...(await describe(60)).requests!, total: 12, final: 1 };
+  expect(renderStatus({ ...(await describe(60)), requests: twelfth })).toContain('1/12 final (8.3 %)');
   expect(text).toMatch(/open {7}first #3 {2}6\d s with engine-0 in s0000/);
-  expect(renderStatus({ ...(await describe()), alive: false })).toContain('running, but its process has ended: the same command resumes it');
 });
+
+async function pidOfTheDead(): Promise<number> {
+  const child = spawn('true');
+  await new Promise((resolve) => { child.once('exit', resolve); });
+  return child.pid as number;
+}

@@ -1,7 +1,7 @@
 // What a run is doing, from its directory alone: works on a run that is alive, finished or dead, and disturbs none.
 import type { Rendered } from '@assay/protocol';
 import { foldEvents, type LoggedEvent, readEvents, readRunJson, readStoredResults, type ResultLedger, type RunDirectory, type RunHistory } from '@assay/store';
-import { type LiveProcess, listLiveProcesses } from './live-processes.ts';
+import { isAtWork, type LiveProcess, listLiveProcesses, readStateNow } from './live-processes.ts';
 import { listLeasedShards, listOpenRequests, type OpenRequests } from './open-requests.ts';
 
 interface TaskProgress {
@@ -15,10 +15,11 @@ export interface RunStatus {
   run: string;
   dir: string;
   model: string;
+  /** interrupted where it speaks of work and no process is there to do it. */
   state: string;
   /** It was told to end: what is in the engines finishes, nothing new starts. */
   draining: boolean;
-  /** False where the state speaks of work and no process is there to do it. */
+  /** Its process is there. */
   alive: boolean;
   /** Why the latest start ended early, where it did. */
   ended: { code: string; message: string } | null;
@@ -38,6 +39,8 @@ export interface RunStatus {
 /** Requests listed by name; a run may have a million open ones. */
 const MOST_OPEN_REQUESTS = 100;
 
+const KILLED = { code: 'INTERRUPTED', message: 'its process is gone without having said why: it was killed, or the machine went down' };
+
 export async function describeRun(run: RunDirectory, now: Date): Promise<RunStatus> {
   const { events } = await readEvents(run.paths.events);
   const history = foldEvents(events);
@@ -45,14 +48,16 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
   const taskNames = rendered?.tasks.map(({ task }) => task) ?? [];
   const ledger = await readStoredResults(run, history);
   const processes = listLiveProcesses(events, history);
+  const state = readStateNow(history, processes);
+  const alive = isAtWork(processes);
   return {
     run: run.header.id,
     dir: run.dir,
     model: run.header.model,
-    state: history.state,
-    draining: history.state === 'running' && events.some((event) => event.type === 'drain_started' && event.epoch === history.epoch),
-    alive: processes.some(({ role }) => role === 'run'),
-    ended: findEnd(events, history),
+    state,
+    draining: state === 'running' && events.some((event) => event.type === 'drain_started' && event.epoch === history.epoch),
+    alive,
+    ended: state === history.state ? findEnd(events, history) : KILLED,
     epoch: history.epoch,
     createdAt: run.header.createdAt,
     lastEventAt: events.at(-1)?.at ?? null,
@@ -60,7 +65,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     requests: ledger ? { total: ledger.index.count, final: ledger.finalCount, duplicates: ledger.duplicates } : null,
     outcomes: ledger ? Object.fromEntries(Object.entries(ledger.countByOutcome()).filter(([, count]) => count > 0)) : {},
     tasks: ledger ? describeTasks(ledger, taskNames, events) : [],
-    shards: countShards(events, history),
+    shards: { ...countShards(events, history), ...(alive ? {} : { running: 0 }) },
     open: ledger && history.orders.length > 0
       ? listOpenRequests({ dir: run.dir, events, history, ledger, taskNames, nowMs: now.getTime(), limit: MOST_OPEN_REQUESTS }) : null,
     rungsTaken: history.rungs.length,

@@ -1,6 +1,6 @@
-// The processes of a run that are alive now, from what its events say was started.
+// The processes of a run that are alive now, from what its events say was started, and the state it is in by that.
 import { readFileSync } from 'node:fs';
-import { parseProcessStat } from '@assay/domain';
+import { isWorking, parseProcessStat } from '@assay/domain';
 import type { EventOf, LoggedEvent, RunHistory } from '@assay/store';
 
 export interface LiveProcess {
@@ -18,6 +18,15 @@ export function listLiveProcesses(events: readonly LoggedEvent[], history: RunHi
     ...workers.map(({ started }) => ({ role: started.role, name: started.worker, pid: started.pid, at: started.at })),
   ];
   return listed.filter(({ pid, at }) => isAlive(pid, Date.parse(at))).map(({ role, name, pid }) => ({ role, name, pid }));
+}
+
+/** A process that was killed could not write down that it ended: a run that speaks of work without a process is interrupted. */
+export function readStateNow({ state, epoch }: RunHistory, processes: readonly LiveProcess[]): string {
+  return epoch > 0 && isWorking(state) && !isAtWork(processes) ? 'interrupted' : state;
+}
+
+export function isAtWork(processes: readonly LiveProcess[]): boolean {
+  return processes.some(({ role }) => role === 'run');
 }
 
 /** A pid may have been given to another process since; that one is younger than the event that names it. */

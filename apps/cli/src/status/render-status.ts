@@ -1,8 +1,10 @@
 // The status of a run as a person reads it at 03:00: is it stuck, on what, and what to do.
-import { isWorking } from '@assay/domain';
+import { RUN_STATES } from '@assay/domain';
+import { formatShare } from '@assay/reports';
 import type { RunStatus } from './describe-run.ts';
 
 const MOST_SHOWN = 10;
+const RESUMABLE = new Set(Object.entries(RUN_STATES).filter(([, moves]) => (moves as readonly string[]).join() === 'queued').map(([state]) => state));
 
 export function renderStatus(status: RunStatus): string {
   const lines = [
@@ -22,17 +24,17 @@ export function renderStatus(status: RunStatus): string {
 
 const row = (name: string, text: string): string => `${name.padEnd(10)} ${text}`;
 
-function describeState({ state, alive, draining }: RunStatus): string {
-  if (!isWorking(state) || alive) return draining ? `${state}, draining: requests in the engines finish, nothing new starts` : state;
-  return `${state}, but its process has ended: the same command resumes it`;
+function describeState({ state, draining }: RunStatus): string {
+  if (draining) return `${state}, draining: requests in the engines finish, nothing new starts`;
+  return RESUMABLE.has(state) ? `${state}: the same command resumes it` : state;
 }
 
 function renderRequests({ requests, outcomes, shards, rungsTaken }: RunStatus): string[] {
   if (requests === null) return [row('requests', 'not rendered yet')];
-  const percent = requests.total === 0 ? 100 : Math.floor((100 * requests.final) / requests.total);
+  const share = formatShare(requests.total === 0 ? 1 : requests.final / requests.total);
   const kinds = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`).join(', ');
   return [
-    row('requests', `${requests.final}/${requests.total} final (${percent} %)${kinds ? `: ${kinds}` : ''}`),
+    row('requests', `${requests.final}/${requests.total} final (${share})${kinds ? `: ${kinds}` : ''}`),
     row('shards', `${shards.done} done, ${shards.running} running of ${shards.total} in this start; ${shards.failedAttempts} failed attempts${rungsTaken ? `, ${rungsTaken} rungs taken` : ''}`),
   ];
 }

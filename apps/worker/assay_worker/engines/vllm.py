@@ -47,6 +47,9 @@ class VllmEngine:
         # In process, one rank is faster and steps are a function of the requests alone.
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0" if ranks == 1 else "1")
         os.environ.update(spec.env)
+        if "kv_cache_memory_bytes" in arguments:
+            # Whole GiB, and it would win.
+            os.environ.pop("VLLM_CPU_KVCACHE_SPACE", None)
         apply_affinity(os.environ)
         if "OMP_NUM_THREADS" in spec.env:
             # The variable itself is read when torch is imported, which was before the plan was known.

@@ -13,6 +13,7 @@ import yaml
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from lm_eval.config.task import TaskConfig
 
+from assay_worker.harnesses.hub import explain_dataset
 from assay_worker.harnesses.refusals import Refusal, refuse_field, refuse_task
 from assay_worker.harnesses.templates import MissingFieldError
 
@@ -49,6 +50,11 @@ class Scene:
             return 0
         return number
 
+    def find_dataset(self) -> str | None:
+        """What was being loaded, by its path on the hub; a task of its own code may load anything."""
+        path = self.read_local("load_dataset", "path")
+        return path if isinstance(path, str) else None
+
     def describe_place(self) -> str:
         """The line of the task's own code, where there is one."""
         last = traceback.extract_tb(self.error.__traceback__)[-1]
@@ -68,6 +74,9 @@ def explain_build_error(error: Exception, task: str, map_document: Callable[[int
     if isinstance(error, Refusal):
         return error
     scene = Scene(error, task)
+    unreachable = explain_dataset(error, scene.task, scene.find_dataset())
+    if unreachable is not None:
+        return unreachable
     document = scene.find_document()
     if document is not None:
         document = map_document(document)

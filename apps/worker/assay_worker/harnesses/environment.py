@@ -30,7 +30,7 @@ def go_offline(offline: bool) -> None:
     import datasets.config
     import huggingface_hub.constants as hub
 
-    asked = _asked_by_user()
+    asked = was_offline_asked()
     wanted = offline or asked
     hub.HF_HUB_OFFLINE = wanted
     datasets.config.HF_HUB_OFFLINE = wanted
@@ -39,8 +39,8 @@ def go_offline(offline: bool) -> None:
 
 
 @functools.cache
-def _asked_by_user() -> bool:
-    """Read before this process changes it."""
+def was_offline_asked() -> bool:
+    """By the user: read before this process changes it."""
     import datasets.config
 
     return bool(datasets.config.HF_HUB_OFFLINE)
@@ -51,8 +51,16 @@ def is_local_data(config: dict[str, Any]) -> bool:
     path = config.get("dataset_path")
     if path is None:
         return "class" not in config
-    files = str((config.get("dataset_kwargs") or {}).get("data_files", ""))
-    return is_local_source(str(path), files)
+    return is_local_source(str(path), _name_files(config))
+
+
+def has_addresses(config: dict[str, Any]) -> bool:
+    """True where its data files are named by addresses, which need not be the hub's."""
+    return "://" in _name_files(config)
+
+
+def _name_files(config: dict[str, Any]) -> str:
+    return str((config.get("dataset_kwargs") or {}).get("data_files", ""))
 
 
 def is_local_source(path: str, data_files: str) -> bool:

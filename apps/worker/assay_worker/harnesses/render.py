@@ -6,8 +6,8 @@ from typing import Any
 
 from assay_worker.harnesses.chat import ChatRenderer, choose_template, read_template_args
 from assay_worker.harnesses.digests import digest_text, digest_tokenizer
-from assay_worker.harnesses.environment import go_offline
 from assay_worker.harnesses.generation import ParameterSets
+from assay_worker.harnesses.hub import settle_network
 from assay_worker.harnesses.model_facts import decide_multiturn, describe_bos, describe_seeds, list_model_warnings
 from assay_worker.harnesses.overlong import refuse_overlong
 from assay_worker.harnesses.prefixes import number_prefixes
@@ -29,7 +29,7 @@ def render(command: Render, advance: Advance) -> tuple[Session, Rendered]:
     multiturn = decide_multiturn(command)
     template_args, warnings = read_template_args(command.model_args)
     local = is_local_model(command.model_args)
-    go_offline(local)
+    settle_network(is_needed=not local)
     text = load_model_text(command.model_args, command.trust_remote_code)
     template = choose_template(text.tokenizer, command.apply_chat_template, text.name)
     chat = ChatRenderer(text.tokenizer, template, text.name, template_args)

@@ -15,7 +15,8 @@ from lm_eval.utils import set_torch_seed
 from assay_worker.harnesses.build_errors import explain_build_error
 from assay_worker.harnesses.data_cache import use_private_cache
 from assay_worker.harnesses.data_files import list_data_files, refuse_utf16
-from assay_worker.harnesses.environment import go_offline, is_local_data
+from assay_worker.harnesses.environment import has_addresses, is_local_data
+from assay_worker.harnesses.hub import settle_network
 from assay_worker.harnesses.refusals import Refusal, refuse_task
 from assay_worker.harnesses.stock_tasks import STOCK_FOLDER
 from assay_worker.harnesses.task_registry import TaskRegistry, open_registry, walk_definitions
@@ -45,7 +46,11 @@ def build_suite(command: Render, model_is_local: bool, on_task: Callable[[], Non
     suite = Suite({}, {}, {}, set(), list(selection.notes))
     for name, path, config in definitions:
         _check_definition(name, path, config, command, suite)
-    go_offline(model_is_local and all(is_local_data(config) for _, _, config in definitions if _is_task(config)))
+    configs = [config for _, _, config in definitions if _is_task(config)]
+    settle_network(
+        is_needed=not (model_is_local and all(is_local_data(config) for config in configs)),
+        has_other_addresses=any(has_addresses(config) for config in configs),
+    )
     use_private_cache()
     if command.trust_remote_code:
         import datasets.config

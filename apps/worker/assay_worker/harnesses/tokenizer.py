@@ -9,6 +9,7 @@ from typing import Any
 
 from transformers import AutoConfig, AutoTokenizer
 
+from assay_worker.harnesses.hub import explain_model
 from assay_worker.harnesses.refusals import Refusal, refuse_model, refuse_value
 
 # vLLM takes the smallest of these that a configuration has; `model_max_length` then counts alone.
@@ -65,7 +66,7 @@ def _load_config(name: str, model_args: dict[str, Any], trust: bool) -> Any:
     except Exception as error:
         file = Path(name) / "config.json"
         if not file.is_file():
-            raise refuse_model("MODEL_NOT_FOUND", name, _first_line(error)) from error
+            raise explain_model(error, "the configuration", name) or refuse_model("MODEL_NOT_FOUND", name, _first_line(error)) from error
         return _read_raw_config(name, file)
 
 
@@ -99,7 +100,7 @@ def _load_tokenizer(name: str, config: Any, model_args: dict[str, Any], trust: b
 def _explain_tokenizer(name: str, error: Exception) -> Refusal:
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        return refuse_model("MODEL_NOT_FOUND", name, _first_line(error))
+        return explain_model(error, "the tokenizer", name) or refuse_model("MODEL_NOT_FOUND", name, _first_line(error))
     files = [file for file in os.listdir(folder) if "token" in file or file.startswith(("vocab", "merges")) or file.endswith(".model")]
     if not set(files) - {"tokenizer_config.json"}:
         return refuse_model("MODEL_NOT_FOUND", name, "the folder has no tokenizer")

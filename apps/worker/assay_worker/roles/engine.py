@@ -3,42 +3,24 @@
 Commands are looked at between engine steps; replies are in the order of the work, not of the commands.
 """
 
-import importlib
 import os
 import sys
 import time
-import traceback
-from pathlib import Path
 from typing import Any
 
-from assay_worker.engines.base import Engine, LoadSpec
+from assay_worker.engines.registry import import_engine
 from assay_worker.failures import classify_exception, print_trace
 from assay_worker.heartbeat import Activity, start_heartbeat
 from assay_worker.hello import build_hello
+from assay_worker.loading import LoadedModel, load_model
 from assay_worker.log_tail import log_size, read_log_tail
 from assay_worker.memory import read_address_space_peak_bytes
 from assay_worker.probe import ProbeParts, run_probe
-from assay_worker.protocol import (
-    Cancel,
-    Exit,
-    Failed,
-    Failure,
-    Load,
-    Loaded,
-    Probe,
-    Probed,
-    Shard,
-    check_effective,
-    engine_commands,
-)
+from assay_worker.protocol import Cancel, Exit, Failed, Failure, Load, Probe, Probed, Shard, engine_commands
 from assay_worker.requests import RequestFiles
-from assay_worker.serving import Serving, ServingParts, ServingSettings
+from assay_worker.serving import Serving, ServingParts
 from assay_worker.transport import Channel
 
-ENGINES = {
-    "vllm": ("assay_worker.engines.vllm", "VllmEngine"),
-    "simulated": ("assay_worker.engines.simulated", "SimulatedEngine"),
-}
 # Which engine to import before `hello`. Another one can still be loaded; its import is then part of the load.
 EXPECTED_ENGINE_VARIABLE = "ASSAY_ENGINE"
 
@@ -60,22 +42,11 @@ def silence_telemetry() -> None:
         os.environ.setdefault(name, "1")
 
 
-def import_engine(name: str) -> str | None:
-    """Returns the trace where it cannot be imported: `load` will fail with it, and classified."""
-    try:
-        importlib.import_module(ENGINES[name][0])
-    except Exception:
-        return traceback.format_exc()
-    return None
-
-
 class EngineWorker:
     def __init__(self, channel: Channel, activity: Activity) -> None:
         self.activity = activity
         self._channel = channel
-        self._engine: Engine | None = None
-        self._files_folder = Path()
-        self._settings: ServingSettings | None = None
+        self._model: LoadedModel | None = None
         self._serving: Serving | None = None
         self._exiting = False
         self._log_mark = 0
@@ -121,36 +92,19 @@ class EngineWorker:
             self._channel.send(Failed(type="failed", id=command.id, failure=self._explain(error)))
 
     def _load(self, command: Load) -> None:
-        if self._engine is not None:
+        if self._model is not None:
             raise RuntimeError("a model is loaded already; one process serves one model")
         self.activity.state = "loading"
-        started_at = time.monotonic()
-        self._files_folder = Path(command.requests_dir)
-        module, name = ENGINES[command.engine]
-        engine: Engine = getattr(importlib.import_module(module), name)()
-        engine.load(LoadSpec(command.engine_args, command.env, command.address_space_bytes))
-        check_determinism(engine, command)
+        self._model = load_model(command)
         self.activity.advance()
-        settings = {"determinism": command.determinism, "scoring": command.scoring, "runSeed": command.seed}
-        effective = check_effective({**engine.describe(), **settings})
-        self._engine = engine
-        self._settings = ServingSettings(command.determinism, command.request_timeout_seconds, command.seed)
-        self._channel.send(
-            Loaded(
-                type="loaded",
-                id=command.id,
-                seconds=time.monotonic() - started_at,
-                peak_bytes=engine.read_peak_bytes(),
-                effective=effective,
-            )
-        )
+        self._channel.send(self._model.reply)
 
     def _probe(self, command: Probe) -> None:
-        if self._engine is None:
+        if self._model is None:
             raise RuntimeError("nothing is loaded, so there is nothing to probe")
         self.activity.state = "busy"
         started_at = time.monotonic()
-        parts = ProbeParts(self._engine, self._read_parameter_sets(), self.activity, self._explain)
+        parts = ProbeParts(self._model.engine, read_parameter_sets(self._model), self.activity, self._explain)
         report = run_probe(parts, command.steps)
         self._channel.send(
             Probed(
@@ -165,20 +119,15 @@ class EngineWorker:
             )
         )
         if report.failure is not None:
-            self._engine = None
-
-    def _read_parameter_sets(self) -> list[dict[str, Any]]:
-        try:
-            return RequestFiles(self._files_folder).parameter_sets
-        except FileNotFoundError:
-            return []
+            self._model = None
 
     def _require_serving(self) -> Serving:
-        if self._engine is None or self._settings is None:
+        if self._model is None:
             raise RuntimeError("no engine is ready: load a model first, and after a failed probe start another process")
         if self._serving is None:
-            files = RequestFiles(self._files_folder)
-            self._serving = Serving(ServingParts(self._engine, files, self._channel, self.activity, self._settings))
+            files = RequestFiles(self._model.requests_folder)
+            parts = ServingParts(self._model.engine, files, self._channel, self.activity, self._model.settings)
+            self._serving = Serving(parts)
         return self._serving
 
     def _take_turn(self, serving: Serving) -> bool:
@@ -205,7 +154,7 @@ class EngineWorker:
     def _update_state(self) -> None:
         if self._exiting:
             self.activity.state = "draining"
-        elif self._engine is None:
+        elif self._model is None:
             self.activity.state = "waiting"
         else:
             self.activity.state = "busy" if self._has_work() else "ready"
@@ -213,10 +162,9 @@ class EngineWorker:
             self.activity.running_requests = self.activity.waiting_requests = 0
 
 
-def check_determinism(engine: Engine, command: Load) -> None:
-    """`isolated` is a property of the engine's limits; without them it would be a promise nobody keeps."""
-    if command.determinism == "isolated" and (engine.limits.max_num_seqs != 1 or engine.limits.prefix_caching):
-        raise ValueError(
-            "determinism isolated needs max_num_seqs=1 and enable_prefix_caching=False, the engine has"
-            f" max_num_seqs={engine.limits.max_num_seqs} and enable_prefix_caching={engine.limits.prefix_caching}"
-        )
+def read_parameter_sets(model: LoadedModel) -> list[dict[str, Any]]:
+    """None are needed where a probe runs before anything was rendered."""
+    try:
+        return RequestFiles(model.requests_folder).parameter_sets
+    except FileNotFoundError:
+        return []

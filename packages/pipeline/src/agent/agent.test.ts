@@ -6,8 +6,10 @@ import { buildRunPaths, openEventLog, ResultLedger } from '@assay/store';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
-import { Agent, type AttemptReport } from './agent.ts';
-import type { EnginePool, Replica } from './engine-pool.ts';
+import { Agent } from './agent.ts';
+import type { AttemptReport } from './attempt.ts';
+import type { EnginePool } from './engine-pool.ts';
+import type { Replica } from './replica.ts';
 import { ShardLedger } from './shard-ledger.ts';
 
 const REQUESTS = 2;

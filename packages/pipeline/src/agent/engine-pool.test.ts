@@ -3,7 +3,8 @@ import type { Plan } from '@assay/planner';
 import type { Failure, Loaded } from '@assay/protocol';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { expect, test } from 'vitest';
-import { EnginePool, type Replica } from './engine-pool.ts';
+import { EnginePool } from './engine-pool.ts';
+import type { Replica } from './replica.ts';
 
 const PLAN = { data: 1, deviceSets: [] as string[][], cpuSets: [] as number[][] } as Plan;
 const died = () => new WorkerFailure({ kind: 'ended', role: 'engine', worker: 'engine-0', logFile: 'engine-0.log' });

@@ -1,33 +1,17 @@
-// The engine workers of this run: one process per replica, replaced when it dies, two shards ahead at most.
+// The engine workers of this run: one process per replica, replaced when it dies. Invariant: a replica that gets nowhere under one
+// plan is not started again without end.
 import { AssayError } from '@assay/domain';
 import type { Plan } from '@assay/planner';
-import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type ProbeStep } from '@assay/protocol';
+import type { Loaded, Probed, ProbeStep } from '@assay/protocol';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { describeFailure } from './describe-failure.ts';
 import { describeReplica, toLoadError } from './failed-replica.ts';
+import { findReplacement, findRetryReason, type Replacement } from './replacement.ts';
+import { ReplicaLeases } from './replica-leases.ts';
+import type { Lease, Replica } from './replica.ts';
 
-/** Shards that a replica holds at once: the next one waits in it before the first ends. */
-export const SHARDS_AHEAD = 2;
 /** A replica that dies this often in a row without finishing a request, under one plan, is not started again. */
 const MAX_BARREN_RESTARTS = 6;
-
-export interface Replica {
-  number: number;
-  handle: WorkerHandle;
-  plan: Plan | undefined;
-  loaded: Loaded | undefined;
-  inFlight: number;
-  hasSolo: boolean;
-  barrenRestarts: number;
-  isDown: boolean;
-}
-
-export interface Lease {
-  replica: Replica;
-  /** The process this lease was given on; a restart replaces the replica's. */
-  handle: WorkerHandle;
-  release(): void;
-}
 
 interface EnginePoolInput {
   /** Returns at once; the worker says hello when its imports are done. */
@@ -37,25 +21,16 @@ interface EnginePoolInput {
   onRestart(replica: Replica, why: string): void;
 }
 
-interface Restart {
+interface Restart extends Omit<Replacement, 'why'> {
   replica: Replica;
   /** Its process, which is to be replaced. */
   failed: WorkerHandle;
-  plan: Plan;
-  /** The plan to go on with where a load fails; undefined where no other helps. */
-  stepDown?: ((failure: Failure) => Promise<Plan | undefined>) | undefined;
-  /** How often the shard it ended under has been cut in two: each cut took a death that says nothing about the replica. */
-  cuts?: number;
 }
-
-/** How a process is replaced: under which plan, and why, in words that follow its name. */
-type Replacement = Pick<Restart, 'plan' | 'stepDown' | 'cuts'> & { why: string };
 
 export class EnginePool {
   readonly replicas: Replica[] = [];
   readonly #input: EnginePoolInput;
-  #waiting = new Set<() => void>();
-  #failure: Error | undefined;
+  readonly #leases = new ReplicaLeases(this.replicas);
   #isClosing = false;
 
   constructor(input: EnginePoolInput) {
@@ -71,9 +46,9 @@ export class EnginePool {
     }
   }
 
-  /** Ends every replica, so that others can be started. */
-  async stopAll(): Promise<void> {
-    await Promise.all(this.replicas.splice(0).map(({ handle }) => handle.stop({ graceMs: 0 })));
+  /** Ends every replica but the first `kept`, so that others can be started, or none. */
+  async stopAll({ kept = 0 } = {}): Promise<void> {
+    await Promise.all(this.replicas.splice(kept).map(({ handle }) => handle.stop({ graceMs: 0 })));
   }
 
   /** Rejects with the first replica's failure, a WorkerFailure that names it. What may go better at once is tried again first. */
@@ -87,14 +62,8 @@ export class EnginePool {
   }
 
   /** Waits for a replica that can take one more shard. `solo`: the replica runs nothing else meanwhile. */
-  async lease({ solo, signal }: { solo: boolean; signal: AbortSignal }): Promise<Lease> {
-    for (;;) {
-      signal.throwIfAborted();
-      if (this.#failure) throw this.#failure;
-      const replica = this.#pick(solo);
-      if (replica) return this.#grant(replica, solo);
-      await this.#nextChange(signal);
-    }
+  lease(wish: { solo: boolean; signal: AbortSignal }): Promise<Lease> {
+    return this.#leases.take(wish);
   }
 
   /** Replaces the process `failed` under `plan`; its shards are the caller's to requeue. Several callers do it once. */
@@ -106,10 +75,9 @@ export class EnginePool {
       await failed.stop({ graceMs: 0 });
       await this.#replace(replica, { ...next, why: 'ended' });
       replica.isDown = false;
+      this.#leases.announce();
     } catch (thrown) {
-      if (!this.#isClosing) this.#failure = thrown instanceof WorkerFailure ? toLoadError(describeFailure(thrown), describeReplica(replica), thrown) : thrown as Error;
-    } finally {
-      this.#announce();
+      if (!this.#isClosing) this.#leases.refuse(thrown instanceof WorkerFailure ? toLoadError(describeFailure(thrown), describeReplica(replica), thrown) : thrown as Error);
     }
   }
 
@@ -169,43 +137,6 @@ export class EnginePool {
     }
   }
 
-  #pick(solo: boolean): Replica | undefined {
-    const limit = solo ? 1 : SHARDS_AHEAD;
-    return this.replicas
-      .filter(({ isDown, hasSolo, inFlight, loaded }) => loaded && !isDown && !hasSolo && inFlight < limit)
-      .sort((a, b) => a.inFlight - b.inFlight)[0];
-  }
-
-  #grant(replica: Replica, solo: boolean): Lease {
-    replica.inFlight += 1;
-    replica.hasSolo ||= solo;
-    let isReleased = false;
-    const release = () => {
-      if (isReleased) return;
-      isReleased = true;
-      replica.inFlight -= 1;
-      if (solo) replica.hasSolo = false;
-      this.#announce();
-    };
-    return { replica, handle: replica.handle, release };
-  }
-
-  #nextChange(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      signal.addEventListener('abort', wake);
-    });
-  }
-
-  #announce(): void {
-    for (const wake of [...this.#waiting]) wake();
-  }
-
   #giveUp(replica: Replica, reason: string): AssayError {
     const { name, logFile } = describeReplica(replica);
     return new AssayError('WORKER_CRASHED', {
@@ -213,25 +144,4 @@ export class EnginePool {
       problem: `no request was finished in between${reason === 'ended' ? '' : `; at last it ${reason}`}`,
     });
   }
-}
-
-/** After a load that failed; undefined where that is final. A plan that ran out of memory is not tried again. */
-async function findReplacement(thrown: unknown, current: Replacement): Promise<Replacement | undefined> {
-  const failure = thrown instanceof WorkerFailure ? describeFailure(thrown) : undefined;
-  const smaller = failure && FAILURE_CLASSES[failure.class].rung ? await current.stepDown?.(failure) : undefined;
-  if (failure && smaller) return { ...current, plan: smaller, why: `could not load (${failure.message})` };
-  const why = hasEnded(thrown) ? 'ended' : findRetryReason(thrown);
-  return why === undefined ? undefined : { ...current, why };
-}
-
-/** True where the process ended under its command, or before it could take one, and not for want of memory. */
-function hasEnded(thrown: unknown): boolean {
-  const failure = thrown instanceof AssayError && thrown.code === 'WORKER_START' ? thrown.cause : thrown;
-  return failure instanceof WorkerFailure && failure.kind === 'ended' && !failure.exit?.isOutOfMemory;
-}
-
-/** What a fresh process under the same plan may not meet again, in words that follow its name; undefined for anything else. */
-function findRetryReason(thrown: unknown): string | undefined {
-  const failure = thrown instanceof WorkerFailure ? thrown.failure : undefined;
-  return failure && FAILURE_CLASSES[failure.class].retry ? `could not load (${failure.message})` : undefined;
 }

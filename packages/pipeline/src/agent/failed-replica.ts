@@ -3,7 +3,7 @@
 import { AssayError } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import { FAILURE_CLASSES, type Failure } from '@assay/protocol';
-import type { Replica } from './engine-pool.ts';
+import type { Replica } from './replica.ts';
 
 export interface FailedReplica {
   /** "engine-1 on GPU-8932f937": its name, with its devices where there is a choice of them. */

@@ -5,9 +5,10 @@ import type { EventLog } from '@assay/store';
 import { WorkerFailure, type WorkerHandle } from '@assay/workers';
 import { expect, test } from 'vitest';
 import type { Agent } from './agent.ts';
-import type { EnginePool, Lease, Replica } from './engine-pool.ts';
+import type { EnginePool } from './engine-pool.ts';
 import { buildIndex, buildPlan } from './plan-fixture.ts';
 import { recoverFromFailure, type RecoveryInput } from './recovery.ts';
+import type { Lease, Replica } from './replica.ts';
 import { ShardLedger, type LedgerShard } from './shard-ledger.ts';
 
 type ExitInfo = NonNullable<WorkerFailure['exit']>;
@@ -31,7 +32,7 @@ function setUp({ mayStepDown = true } = {}) {
     epoch: 1, index, shards, tried, mayStepDown, downfalls: new Map(),
     events: { history: { rungs }, append: async ({ type }: { type: string }) => { rungs.push(type); } } as unknown as EventLog,
     pool: { restart: async ({ plan: next, stepDown }: { plan: Plan; stepDown: StepDown }) => { restarts.push(next); loads.push(stepDown); } } as unknown as EnginePool,
-    agent: () => ({ enqueue: async (added: LedgerShard[]) => { queued.push(...added.map(({ id }) => id)); } }) as unknown as Agent,
+    agent: () => ({ enqueue: async (added: LedgerShard[], { first = false } = {}) => { queued.push(...added.map(({ id }) => (first ? `${id} first` : id))); } }) as unknown as Agent,
     onRung: async (_, cause) => { causes.push(cause); },
   };
   const fail = (number: number, on: { replica: Replica; handle: WorkerHandle }, failure?: Failure | ExitInfo) => {
@@ -59,7 +60,20 @@ test('out of memory takes one rung for a process, however many of its shards it 
   expect(rungs).toEqual(['rung_taken']);
   expect(tried).toHaveLength(2);
   expect(new Set(restarts)).toEqual(new Set([tried[1]]));
-  expect(queued.sort()).toEqual(['s0000', 's0001']);
+  expect(queued).toEqual(['s0000 first', 's0001 first']);
+});
+
+test('what ran out of memory is queued again before all else, the longest first, whichever failed first', async () => {
+  const { plan, queued, fail, replicaOf } = setUp();
+  const on = replicaOf(plan);
+  await Promise.all([fail(1, on, OOM), fail(0, on)]);
+  expect(queued).toEqual(['s0000 first', 's0001 first']);
+});
+
+test('a shard whose engine ended otherwise is tried again behind the others', async () => {
+  const { plan, queued, fail, replicaOf } = setUp();
+  await fail(0, replicaOf(plan));
+  expect(queued).toEqual(['s0000']);
 });
 
 test('shards of a process that ran out of memory have no crash on their account', async () => {
@@ -111,7 +125,7 @@ test('however many rungs a shard takes, none of them counts as a failure of it: 
   expect(tried[0]).toBe(plan);
   expect(tried.length).toBeGreaterThan(3);
   expect(causes).toEqual(Array.from({ length: tried.length - 1 }, () => "out of memory in mid-run (can't allocate memory)"));
-  expect(queued).toEqual([...tried.slice(1).map(() => 's0000'), 's0000.0', 's0000.1']);
+  expect(queued).toEqual([...tried.slice(1).map(() => 's0000 first'), 's0000.0 first', 's0000.1 first']);
   // Each attempt has a file of its own.
   expect(shard.attempt).toBe(tried.length + 1);
 });

@@ -7,13 +7,17 @@ import type { EventLog } from '@assay/store';
 import type { WorkerHandle } from '@assay/workers';
 import type { Agent, FailedAttempt } from './agent.ts';
 import { describeFailure } from './describe-failure.ts';
-import type { EnginePool, Replica } from './engine-pool.ts';
+import type { EnginePool } from './engine-pool.ts';
 import { describeReplica, sayWhose } from './failed-replica.ts';
+import type { Replica } from './replica.ts';
 import type { LedgerShard, ShardLedger, Verdict } from './shard-ledger.ts';
 
 export interface Downfall {
   cause: Failure;
   smallerPlan: Promise<Plan | undefined>;
+  /** Shards that went down with it and wait for another process, and what resolves when they are queued again. */
+  fallen: LedgerShard[];
+  resumed?: Promise<void>;
 }
 
 export interface RecoveryInput {
@@ -48,23 +52,31 @@ export async function recoverFromFailure(input: RecoveryInput, failed: FailedAtt
   if (!hasCrashed) return applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, 'failed'), failure });
   const lacksMemory = FAILURE_CLASSES[failure.class].rung !== false;
   if (lacksMemory && !input.mayStepDown) throw refuseSmaller(input, failed, failure);
-  const { cause, smallerPlan } = findDownfall(input, failed, failure);
-  const rung = await smallerPlan;
+  const downfall = findDownfall(input, failed, failure);
+  const rung = await downfall.smallerPlan;
   const replacement = { replica, failed: handle, stepDown: (reason: Failure) => stepDown(input, { replica, shard: failed.shard, failure: reason }) };
   if (rung) {
     input.shards.renew(failed.shard);
-    await input.pool.restart({ ...replacement, plan: rung });
-    return input.agent().enqueue([failed.shard]);
+    downfall.fallen.push(failed.shard);
+    downfall.resumed ??= input.pool.restart({ ...replacement, plan: rung }).then(() => requeueFallen(input, downfall));
+    await downfall.resumed;
+    return requeueFallen(input, downfall);
   }
   await input.pool.restart({ ...replacement, plan: input.tried.at(-1) as Plan, cuts: failed.shard.cuts });
-  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, lacksMemory ? 'oom' : 'crashed'), failure: cause });
+  await applyVerdict(input, failed.shard, { verdict: input.shards.release(failed.shard, lacksMemory ? 'oom' : 'crashed'), failure: downfall.cause });
+}
+
+/** Before all others, the longest first: where the smaller plan is too large as well, that shows at once and not at the end. */
+async function requeueFallen(input: RecoveryInput, { fallen }: Downfall): Promise<void> {
+  const shards = fallen.splice(0).toSorted((a, b) => a.begin - b.begin);
+  if (shards.length > 0) await input.agent().enqueue(shards, { first: true });
 }
 
 /** The first of a process's shards to tell says why it failed: to the others it merely ended. */
 function findDownfall(input: RecoveryInput, { lease: { replica, handle }, shard }: FailedAttempt, failure: Failure): Downfall {
   const known = input.downfalls.get(handle);
   if (known) return known;
-  const downfall = { cause: failure, smallerPlan: stepDown(input, { replica, shard, failure }) };
+  const downfall: Downfall = { cause: failure, smallerPlan: stepDown(input, { replica, shard, failure }), fallen: [] };
   input.downfalls.set(handle, downfall);
   return downfall;
 }
@@ -101,13 +113,15 @@ function refuseSmaller({ tried }: RecoveryInput, { lease: { replica }, shard }: 
   });
 }
 
+/** What lacks memory under the last plan goes first as well; what ended its engine otherwise holds nobody up. */
 async function applyVerdict(input: RecoveryInput, shard: LedgerShard, { verdict, failure }: { verdict: Verdict; failure: Failure }): Promise<void> {
   const agent = input.agent();
+  const first = FAILURE_CLASSES[failure.class].rung !== false;
   switch (verdict.kind) {
     case 'retry':
-      return agent.enqueue([verdict.shard]);
+      return agent.enqueue([verdict.shard], { first });
     case 'split':
-      return agent.enqueue(verdict.halves);
+      return agent.enqueue(verdict.halves, { first });
     case 'isolated':
       return agent.conclude(shard, 'done', [buildResult(input.index, verdict.row, 'rejected', failure)]);
     case 'exhausted':

@@ -5,7 +5,7 @@ import { INDEX_COLUMNS, type RequestIndex } from '@assay/protocol';
 import { createLogger } from '@assay/telemetry';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
-import { openExperience } from './experience.ts';
+import { openExperience, type ProbedPlan } from './experience.ts';
 import type { SubjectInput } from './subject.ts';
 
 const GIB = 2 ** 30;
@@ -43,10 +43,17 @@ function planFor(limits: { memory?: number; kind?: 'address_space' } = LIMITS, r
   return choosePlan({ plan: 'auto', modelArgs: {}, limits, determinism: 'fast', facts, index, maxModelLen: 8192, node: input.node, residuals });
 }
 
-async function note(plan: Plan, { verdict = 'fits', measured = {}, change = {} }: { verdict?: 'fits' | 'oom'; measured?: object; change?: Partial<SubjectInput> } = {}) {
+interface Noted {
+  verdict?: 'fits' | 'oom';
+  measured?: object;
+  outside?: ProbedPlan['outside'];
+  change?: Partial<SubjectInput>;
+}
+
+async function note(plan: Plan, { verdict = 'fits', measured = {}, outside, change = {} }: Noted = {}) {
   const experience = await open(change);
   const failure = verdict === 'oom' ? { class: 'oom' as const, message: 'no room', where: 'logits' as const, allocationBytes: 7 } : undefined;
-  experience.noteProbe({ plan, steps: planProbeSteps(index, plan), verdict, failure, measured });
+  experience.noteProbe({ plan, steps: planProbeSteps(index, plan), verdict, failure, measured, outside });
   await experience.settle();
 }
 
@@ -89,6 +96,24 @@ test('out of memory is remembered while there is no more room than there was, an
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('out of memory before the limit was reached is remembered by the room that there was, not by the limit', async () => {
+  const plan = planFor({ memory: 5 * GIB });
+  const onNode = (gib: number) => ({ node: { ...input.node, memoryBytes: gib * GIB } });
+  // A container of 4 GiB: nothing was taken meanwhile.
+  await note(plan, { verdict: 'oom', change: onNode(4), outside: { limitBytes: 5 * GIB, peakBytes: 3 * GIB } });
+  expect(await recall(plan, onNode(4.1))).toMatchObject({ verdict: 'oom', roomBytes: 4 * GIB });
+  expect(await recall(plan, onNode(8))).toBeUndefined();
+  // There was room for the whole limit, and others took it.
+  await note(plan, { verdict: 'oom', outside: { limitBytes: 5 * GIB, peakBytes: 3 * GIB } });
+  expect(await recall(plan, onNode(3.1))).toMatchObject({ verdict: 'oom', roomBytes: 3 * GIB });
+  expect(await recall(plan)).toBeUndefined();
+  // The limit itself.
+  await note(plan, { verdict: 'oom' });
+  expect(await recall(plan)).toMatchObject({ verdict: 'oom', roomBytes: 5 * GIB });
+  await note(plan, { verdict: 'oom', outside: { limitBytes: 5 * GIB, peakBytes: undefined }, change: { packages: {} } });
+  expect(await recall(plan, { packages: {} })).toBeUndefined();
 });
 
 test('what a run measured is part of the next estimate, each kind of memory with its own, and a setting counts once', async () => {

@@ -9,6 +9,7 @@ import {
   type LearnedLengths, learnedLengths, type LearnedMemory, learnedMemory, type LearnedSpeed, learnedSpeeds, type LearnedVerdict, learnedVerdicts,
 } from '@assay/store';
 import type { Logger } from '@assay/telemetry';
+import type { OutsideLimit } from '@assay/workers';
 import { AnswerHistory } from './answer-history.ts';
 import { findSubject, namePlan, nameSpeed, nameSteps, type Subject, type SubjectInput } from './subject.ts';
 
@@ -18,6 +19,8 @@ export interface ProbedPlan {
   steps: readonly ProbeStep[];
   verdict: 'fits' | 'oom';
   failure: Failure | undefined;
+  /** Where the kernel ended the replica before its limit was reached. */
+  outside?: OutsideLimit | undefined;
   /** Of the replica that took the most; undefined where none could tell. */
   measured: Partial<Record<MemoryKind, number>>;
 }
@@ -93,12 +96,14 @@ export class Experience {
     });
   }
 
-  noteProbe({ plan, steps, verdict, failure, measured }: ProbedPlan): void {
+  noteProbe({ plan, steps, verdict, failure, outside, measured }: ProbedPlan): void {
     const { config } = this.#input;
     const [name, shape] = [namePlan(plan, config), nameSteps(steps)];
     const { where, message, allocationBytes } = failure ?? {};
+    const roomBytes = this.#roomLeft(plan, outside);
+    if (roomBytes === undefined) return;
     this.#write('verdict', async (subject) => {
-      const entry = { ...subject, at: now(), plan: name, shape, verdict, roomBytes: this.#roomOf(plan), where, message, allocationBytes };
+      const entry = { ...subject, at: now(), plan: name, shape, verdict, roomBytes, where, message, allocationBytes };
       return learnedVerdicts(this.#input.home).add([entry], (_, other) => isAbout(other, subject) && other.plan === name && other.shape === shape);
     });
     // The simulated engine's memory is what its arguments say, and no model's.
@@ -138,9 +143,17 @@ export class Experience {
     });
   }
 
-  /** What a rank may take: its limit, and on a GPU what others leave of it. */
-  #roomOf({ memoryLimitBytes }: Plan): number {
-    return Math.min(memoryLimitBytes, ...this.#input.node.gpus.map(({ freeBytes }) => freeBytes));
+  /** What a rank may take: its limit, and what others leave of the GPU or of the node. */
+  #roomOf({ device, memoryLimitBytes, data, tensor, pipeline }: Plan): number {
+    const { node } = this.#input;
+    return Math.min(memoryLimitBytes, ...(device === 'cpu' ? [node.memoryBytes / (data * tensor * pipeline)] : node.gpus.map(({ freeBytes }) => freeBytes)));
+  }
+
+  /** What a rank had. Where the node had room for the whole limit and was full before it, others took that meanwhile: undefined where nobody knows how much. */
+  #roomLeft(plan: Plan, outside: OutsideLimit | undefined): number | undefined {
+    const [roomBytes, ranks] = [this.#roomOf(plan), plan.tensor * plan.pipeline];
+    if (!outside || roomBytes < Math.floor(outside.limitBytes / ranks)) return Math.floor(roomBytes);
+    return outside.peakBytes === undefined ? undefined : Math.floor(Math.min(roomBytes, outside.peakBytes / ranks));
   }
 
   /** One after the other. The weights are named anew: by now the engine may have left their digests. */

@@ -5,13 +5,12 @@ import { type CodeVersion, digestFolder, digestOf, readIdentity, readRunJson, ty
 import type { Hello } from '@assay/workers';
 import type { IdleShare } from '../idle-clock.ts';
 import type { ModelFiles } from '../preflight/model-files.ts';
+import type { EngineRecord } from '../records/engine-record.ts';
+import type { ProbeReport } from '../records/probe-report.ts';
 import type { RunContext } from '../run-context.ts';
-import type { ProbeReport } from '../stages/probe-report.ts';
-import type { Scorer } from '../stages/score.ts';
 import { describeDevice } from './device.ts';
 import { describeEngine } from './engine.ts';
-import type { EngineRecord } from '../stages/engine-record.ts';
-import { describeCoverage, describeEvents, describeResults, describeTasks, describeTime, describeWork } from './outcomes.ts';
+import { describeCoverage, describeEvents, describeResults, describeTasks, describeTime, describeWork, type TaskScores } from './outcomes.ts';
 import { describeOrders, describePlan, describeProbe, describeRungs } from './plan.ts';
 import { describeHarness, describeModel, describePrompts, describeSeeds } from './sources.ts';
 
@@ -21,14 +20,14 @@ export interface SealInput {
   rendered: Rendered;
   harness: Hello;
   results: ResultLedger;
-  scorer: Scorer;
+  scores: TaskScores;
   rows: readonly MetricRow[];
   idle: IdleShare;
 }
 
 export async function composeManifest(context: RunContext, input: SealInput): Promise<ManifestInput> {
   const { config, run, events: { history }, determinism } = context;
-  const { rendered, results, scorer } = input;
+  const { rendered, results, scores } = input;
   const engine = (await readRunJson(run.paths.engine)) as EngineRecord;
   const probe = (await readRunJson(run.paths.probe)) as ProbeReport;
   return {
@@ -40,7 +39,7 @@ export async function composeManifest(context: RunContext, input: SealInput): Pr
     determinism,
     scoring: config.scoring,
     harness: describeHarness(context, input.harness),
-    tasks: describeTasks(rendered, scorer),
+    tasks: describeTasks(rendered, scores),
     groups: rendered.groups,
     prompts: describePrompts(context, rendered),
     seeds: describeSeeds(rendered, engine.loaded),

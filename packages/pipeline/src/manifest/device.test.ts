@@ -1,8 +1,8 @@
 import type { Loaded, Rank } from '@assay/protocol';
 import { expect, test } from 'vitest';
 import { buildSampleEffective, buildSampleRank } from '../../../../test/support/sample-effective.ts';
+import { recordReplicas } from '../records/engine-record.ts';
 import { describeDevice } from './device.ts';
-import { recordReplicas } from '../stages/engine-record.ts';
 
 const GIB = 2 ** 30;
 // What nvidia-smi lists: the first GPU is somebody else's.

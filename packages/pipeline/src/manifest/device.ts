@@ -1,7 +1,7 @@
 // What the ranks computed on, in their own words: never the node's inventory, which others share.
 import { MIB } from '@assay/domain';
 import type { Effective, ManifestInput, Rank } from '@assay/protocol';
-import type { EngineRecord, ReplicaRecord } from '../stages/engine-record.ts';
+import type { EngineRecord, ReplicaRecord } from '../records/engine-record.ts';
 
 type Gpu = ManifestInput['device']['devices'][number];
 

@@ -1,8 +1,8 @@
 // Which engine computed, with what in force: its own words and, apart from them, what was asked for.
 import { redactSecrets, type RunConfig } from '@assay/domain';
 import type { ManifestInput } from '@assay/protocol';
+import type { EngineRecord } from '../records/engine-record.ts';
 import { describeDevice } from './device.ts';
-import type { EngineRecord } from '../stages/engine-record.ts';
 
 /** Variables that follow from the layout, or name a place of this machine: a run resumes on other devices. */
 const LAYOUT_VARIABLES = /^(OMP_NUM_THREADS|VLLM_CPU_(KVCACHE_SPACE|OMP_THREADS_BIND)|ASSAY_CPU_AFFINITY|CUDA_VISIBLE_DEVICES|NVIDIA_\w+|LD_PRELOAD)$/;

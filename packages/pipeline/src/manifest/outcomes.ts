@@ -1,17 +1,23 @@
 // What became of the requests: tasks with their coverage, results and their files, work done, time taken, and what a reader must know.
 import { AssayError } from '@assay/domain';
-import type { ManifestInput, Rendered } from '@assay/protocol';
+import type { Coverage, ManifestInput, Rendered, Scored } from '@assay/protocol';
 import { digestFolder, type ResultLedger, type RunHistory, sumRequestPhases } from '@assay/store';
 import type { IdleShare } from '../idle-clock.ts';
 import type { RunContext } from '../run-context.ts';
-import type { Scorer } from '../stages/score.ts';
 
-export function describeTasks(rendered: Rendered, scorer: Scorer): ManifestInput['tasks'] {
+/** What scoring knows of each task, by its number. */
+export interface TaskScores {
+  readonly scored: ReadonlyMap<number, Scored>;
+  coverageOf(task: number): Coverage;
+  lengthShareOf(task: number): number;
+}
+
+export function describeTasks(rendered: Rendered, scores: TaskScores): ManifestInput['tasks'] {
   return rendered.tasks.map((task, number) => {
-    const scored = scorer.scored.get(number);
+    const scored = scores.scored.get(number);
     if (!scored) throw new AssayError('BUG', { problem: `task ${task.task} was not scored` });
     const { scoredDocuments, headline, answers } = scored;
-    return { ...task, coverage: scorer.coverageOf(number), lengthShare: scorer.lengthShareOf(number), scoredDocuments, headline, answers };
+    return { ...task, coverage: scores.coverageOf(number), lengthShare: scores.lengthShareOf(number), scoredDocuments, headline, answers };
   });
 }
 

@@ -3,7 +3,7 @@ import type { RunConfig } from '@assay/domain';
 import type { Plan } from '@assay/planner';
 import type { ManifestInput } from '@assay/protocol';
 import type { RunHistory } from '@assay/store';
-import type { ProbeReport } from '../stages/probe-report.ts';
+import type { ProbeReport } from '../records/probe-report.ts';
 
 export function describePlan(config: RunConfig, plan: Plan, rung: number): ManifestInput['plan'] {
   const { data, tensor, pipeline, maxNumSeqs, maxNumBatchedTokens, maxModelLen } = plan;

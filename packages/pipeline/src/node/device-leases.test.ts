@@ -31,6 +31,12 @@ test('GPUs that are all taken are an error and no reason to use the CPU', async 
   await expect(leaseNode(home, nodeOf())).rejects.toThrow('no GPU is free: NVIDIA L4 GPU-x: in use by process 7');
 });
 
+test('GPUs that the user leaves out are no GPUs that somebody took: the CPU is used', async () => {
+  const node = nodeOf();
+  const leftOut = [...node.leftOut!, { id: 'CUDA_VISIBLE_DEVICES', name: 'CUDA_VISIBLE_DEVICES', why: 'it is empty' }];
+  expect((await leaseNode(makeTempDir(), { ...node, leftOut })).node.gpus).toEqual([]);
+});
+
 test('a driver in trouble is no device that somebody took: the CPU is used', async () => {
   const why = 'nvidia-smi ended with exit code 9: NVIDIA-SMI has failed';
   const { node } = await leaseNode(makeTempDir(), { cpus: [0], memoryBytes: 1, gpus: [], leftOut: [{ id: 'nvidia-smi', name: 'nvidia-smi', why }] });

@@ -3,6 +3,7 @@ import { AssayError } from '@assay/domain';
 import type { LeftOutDevice, NodeFacts } from '@assay/planner';
 import { leaseDevices } from '@assay/store';
 import { type RunContext, showWarning } from '../run-context.ts';
+import { VISIBLE_DEVICES } from './visible-devices.ts';
 
 interface LeasedNode {
   /** The node without the GPUs that others hold. */
@@ -29,10 +30,10 @@ export async function leaseNode(home: string, node: NodeFacts): Promise<LeasedNo
   return { node: left, release };
 }
 
-/** Falling back to the CPU because somebody else is on the GPUs is nothing that a user would expect. Throws DEVICES_BUSY. */
+/** Falling back to the CPU is nothing that a user would expect, unless they left the GPUs out themselves. Throws DEVICES_BUSY. */
 export function requireDevice({ gpus, leftOut = [] }: Pick<NodeFacts, 'gpus' | 'leftOut'>): void {
   const devices = leftOut.filter(({ id }) => /^(GPU|MIG)-/.test(id));
-  if (gpus.length > 0 || devices.length === 0) return;
+  if (gpus.length > 0 || devices.length === 0 || leftOut.some(({ id }) => id === VISIBLE_DEVICES)) return;
   throw new AssayError('DEVICES_BUSY', { devices: devices.map(describeLeftOut).join('; ') });
 }
 

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { MIB } from '@assay/domain';
 import { describe, expect, it, test } from 'vitest';
 import { surveyGpus } from './gpu-devices.ts';
 import { writeScript, writeStandIn } from './nvidia-smi-fixture.ts';
+import { findErrorWhenStarved } from '../../../../test/support/starved.ts';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
 
 const OWN_PID = 777;
@@ -120,6 +122,11 @@ describe('an nvidia-smi in trouble is no GPU, and says so', () => {
     expect(await survey(writeScript(makeTempDir(), ''))).toEqual(about('nvidia-smi lists no GPU'));
   });
 
+  it('not where it cannot be started for want of file descriptors: that says nothing about GPUs', async () => {
+    const imports = { [join(import.meta.dirname, 'gpu-devices.ts')]: '{ surveyGpus }' };
+    expect(await findErrorWhenStarved({ imports, left: 3, act: 'surveyGpus({ env: process.env, timeoutMs: 9000, isOwn: () => false })' })).toBe('TOO_MANY_FILES');
+  });
+
   it('when it prints garbage', async () => {
     expect(await survey(writeScript(makeTempDir(), 'console.log("\\u0000\\u0001 segfault, at, 0")'))).toMatchObject({ gpus: [], leftOut: [{ id: 'nvidia-smi', why: expect.stringMatching(/printed what is no GPU: ".*segfault, at, 0"/) }] });
   });
@@ -136,8 +143,23 @@ describe('an nvidia-smi in trouble is no GPU, and says so', () => {
   });
 });
 
-test('L10: a device that the user names and the node lacks is said, and the others are used', async () => {
-  const found = await survey({ ...writeStandIn(makeTempDir(), { gpus: gpusOf(2) }), CUDA_VISIBLE_DEVICES: '1,5' });
-  expect(found.gpus.map(({ id }) => id)).toEqual([uuidOf(1)]);
-  expect(found.leftOut).toEqual([{ id: '5', name: 'CUDA_VISIBLE_DEVICES', why: 'this node has no such device' }]);
+describe('L10: CUDA_VISIBLE_DEVICES', () => {
+  it.each(['5', '1,5', 'GPU-ffffffff'])('=%s, which names a device that the node lacks, is refused with those that it has', async (visible) => {
+    const env = { ...writeStandIn(makeTempDir(), { gpus: gpusOf(2) }), CUDA_VISIBLE_DEVICES: visible };
+    const names = visible.split(',').at(-1);
+    await expect(survey(env)).rejects.toMatchObject({ code: 'DEVICE_UNKNOWN', message: `CUDA_VISIBLE_DEVICES names ${names}, and this node has 0 (${uuidOf(0)}), 1 (${uuidOf(1)})` });
+  });
+
+  it.each([['', 'empty'], [' ', 'empty'], ['-1', '-1'], ['NoDevFiles,0', 'NoDevFiles,0']])('="%s" leaves the GPUs out and says that the run is on the CPU', async (visible, shown) => {
+    const found = await survey({ ...writeStandIn(makeTempDir(), { gpus: gpusOf(2) }), CUDA_VISIBLE_DEVICES: visible });
+    const why = `CUDA_VISIBLE_DEVICES is ${shown}, so the 2 GPUs of this node are not used: this run is on the CPU`;
+    expect(found).toMatchObject({ gpus: [], leftOut: [{ id: 'CUDA_VISIBLE_DEVICES', why }] });
+  });
+
+  it('says that the run is on the CPU where it names a GPU and the driver shows none', async () => {
+    const why = 'CUDA_VISIBLE_DEVICES is 0, and no GPU was found here: this run is on the CPU';
+    expect((await survey({ PATH: makeTempDir(), CUDA_VISIBLE_DEVICES: '0' })).leftOut).toMatchObject([{ why }]);
+    expect((await survey({ ...writeScript(makeTempDir(), 'process.exit(9);'), CUDA_VISIBLE_DEVICES: '0' })).leftOut).toMatchObject([{ id: 'nvidia-smi' }, { why }]);
+    expect(await survey({ PATH: makeTempDir(), CUDA_VISIBLE_DEVICES: '' })).toEqual({ gpus: [], leftOut: [] });
+  });
 });

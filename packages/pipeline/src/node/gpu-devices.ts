@@ -6,7 +6,7 @@ import { GPU_FIELDS, type GpuProcess, type GpuRow, parseGpuProcesses, parseGpuRo
 import { parseMigList, parseMigStates, type SliceState } from './mig-slices.ts';
 import { askNvidiaSmi, type SmiAnswer, type SmiOptions } from './nvidia-smi.ts';
 import { type GpuLinks, parseTopology } from './nvlink-topology.ts';
-import { type Selectable, selectVisible } from './visible-devices.ts';
+import { explainNoChoice, type Selectable, selectVisible } from './visible-devices.ts';
 
 interface GpuSurvey {
   gpus: GpuFacts[];
@@ -27,22 +27,23 @@ interface Candidate extends Selectable {
 
 const FORMAT = '--format=csv,noheader,nounits';
 
-/** Throws CONFIG_VALUE where CUDA_VISIBLE_DEVICES is wrong. */
+/** Throws DEVICE_UNKNOWN or CONFIG_VALUE where CUDA_VISIBLE_DEVICES is wrong. */
 export async function surveyGpus(options: SurveyOptions): Promise<GpuSurvey> {
+  const visible = options.env['CUDA_VISIBLE_DEVICES'];
+  const none = (...leftOut: LeftOutDevice[]) => ({ gpus: [], leftOut: [...leftOut, ...explainNoChoice(0, visible)] });
   const answer = await askGpus(options);
-  if (answer.kind === 'absent') return { gpus: [], leftOut: [] };
-  if (answer.kind === 'broken') return { gpus: [], leftOut: [aboutSmi(answer.why)] };
+  if (answer.kind === 'absent') return none();
+  if (answer.kind === 'broken') return none(aboutSmi(answer.why));
   const { rows, strangers } = parseGpuRows(answer.text);
   const notes = strangers.map((line) => aboutSmi(`nvidia-smi printed what is no GPU: "${line.trim().slice(0, 120)}"`));
   const first = rows[0];
-  if (!first) return { gpus: [], leftOut: notes.length > 0 ? notes : [aboutSmi('nvidia-smi lists no GPU')] };
+  if (!first) return none(...(notes.length > 0 ? notes : [aboutSmi('nvidia-smi lists no GPU')]));
   const { candidates, problems } = await describeDevices(rows, options);
-  const { chosen, strangers: names } = selectVisible(candidates, options.env['CUDA_VISIBLE_DEVICES']);
-  const unknown = names.map((name) => ({ id: name, name: 'CUDA_VISIBLE_DEVICES', why: 'this node has no such device' }));
+  const chosen = selectVisible(candidates, visible);
   const unusable = chosen.flatMap(({ id, facts, problem }) => (problem === undefined ? [] : [{ id, name: facts.name, why: problem }]));
   return {
     gpus: chosen.filter(({ problem }) => problem === undefined).map(({ facts }) => facts),
-    leftOut: [...notes, ...problems, ...unknown, ...unusable],
+    leftOut: [...notes, ...problems, ...explainNoChoice(rows.length, visible), ...unusable],
     driver: first.driver,
   };
 }

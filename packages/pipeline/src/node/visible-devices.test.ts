@@ -5,7 +5,7 @@ const devices = [
   { id: 'GPU-8932f937-aaaa', index: 0 }, { id: 'GPU-11111111-bbbb', index: 1 },
   { id: 'MIG-22222222-cccc', index: 2, parent: 'GPU-33333333-dddd' }, { id: 'MIG-23333333-eeee', index: 2, parent: 'GPU-33333333-dddd' },
 ];
-const select = (visible: string | undefined) => selectVisible(devices, visible).chosen.map(({ id }) => id);
+const select = (visible: string | undefined) => selectVisible(devices, visible).map(({ id }) => id);
 
 test('without a choice every device is visible', () => {
   expect(select(undefined)).toEqual(devices.map(({ id }) => id));
@@ -26,6 +26,6 @@ test.each([
   expect(() => select(visible)).toThrow(`environment: CUDA_VISIBLE_DEVICES: ${problem}`);
 });
 
-test('names that fit nothing are handed back, a number never the beginning of an id', () => {
-  expect(selectVisible(devices, '7,8932f937,abc')).toEqual({ chosen: [], strangers: ['7', '8932f937', 'abc'] });
+test('names that fit nothing are refused, a number never taken for the beginning of an id', () => {
+  expect(() => select('7,8932f937,0,abc')).toThrow('CUDA_VISIBLE_DEVICES names 7, 8932f937, abc, and this node has 0 (GPU-8932f937-aaaa), 1');
 });

@@ -1,6 +1,8 @@
 // The user's own choice of devices, CUDA_VISIBLE_DEVICES, which holds before anything else. Ids are opaque: a UUID, its
-// beginning, a slice's id or a number; never is one taken for another.
+// beginning, a slice's id or a number; never is one taken for another. A choice that leaves no GPU is said, never fallen back from
+// in silence.
 import { AssayError } from '@assay/domain';
+import type { LeftOutDevice } from '@assay/planner';
 
 export interface Selectable {
   id: string;
@@ -10,28 +12,42 @@ export interface Selectable {
   parent?: string;
 }
 
-interface Selection<Device> {
-  chosen: Device[];
-  /** Names that fit no device here. */
-  strangers: string[];
-}
-
+export const VISIBLE_DEVICES = 'CUDA_VISIBLE_DEVICES';
 // What CUDA takes for "nothing from here on".
 const END_OF_LIST = new Set(['-1', 'NoDevFiles']);
 
-/** Without a choice all; an empty one means none. Throws CONFIG_VALUE where a device is named twice or a beginning fits several. */
-export function selectVisible<Device extends Selectable>(devices: readonly Device[], visible: string | undefined): Selection<Device> {
-  if (visible === undefined) return { chosen: [...devices], strangers: [] };
+/**
+ * Without a choice all; an empty one means none. Throws DEVICE_UNKNOWN for a name that fits no device, CONFIG_VALUE where a device
+ * is named twice or a beginning fits several.
+ */
+export function selectVisible<Device extends Selectable>(devices: readonly Device[], visible: string | undefined): Device[] {
+  if (visible === undefined) return [...devices];
   const chosen: Device[] = [];
   const strangers: string[] = [];
-  for (const name of visible.split(',').map((part) => part.trim()).filter(Boolean)) {
-    if (END_OF_LIST.has(name)) break;
+  for (const name of listNames(visible)) {
     const found = findDevice(devices, name);
     if (found === undefined) strangers.push(name);
     else if (chosen.includes(found)) throw refuse(`${name} names ${found.id} a second time`);
     else chosen.push(found);
   }
-  return { chosen, strangers };
+  if (strangers.length > 0) throw refuseStrangers(devices, strangers);
+  return chosen;
+}
+
+/** What a choice means that leaves a node with GPUs none, or names one on a node without. Of any other there is nothing to say. */
+export function explainNoChoice(gpus: number, visible: string | undefined): LeftOutDevice[] {
+  if (visible === undefined) return [];
+  const isNone = listNames(visible).length === 0;
+  if (isNone !== gpus > 0) return [];
+  const all = gpus === 1 ? 'the GPU of this node is' : `the ${gpus} GPUs of this node are`;
+  const why = isNone ? `is ${visible.trim() || 'empty'}, so ${all} not used` : `is ${visible}, and no GPU was found here`;
+  return [{ id: VISIBLE_DEVICES, name: VISIBLE_DEVICES, why: `${VISIBLE_DEVICES} ${why}: this run is on the CPU` }];
+}
+
+function listNames(visible: string): string[] {
+  const names = visible.split(',').map((part) => part.trim()).filter(Boolean);
+  const end = names.findIndex((name) => END_OF_LIST.has(name));
+  return end === -1 ? names : names.slice(0, end);
 }
 
 /** A GPU that is cut into slices stands for its first one, as it does for CUDA. */
@@ -47,5 +63,9 @@ function findDevice<Device extends Selectable>(devices: readonly Device[], name:
 }
 
 function refuse(problem: string): AssayError {
-  return new AssayError('CONFIG_VALUE', { place: 'environment', key: 'CUDA_VISIBLE_DEVICES', problem });
+  return new AssayError('CONFIG_VALUE', { place: 'environment', key: VISIBLE_DEVICES, problem });
+}
+
+function refuseStrangers(devices: readonly Selectable[], strangers: readonly string[]): AssayError {
+  return new AssayError('DEVICE_UNKNOWN', { names: strangers.join(', '), devices: devices.map(({ id, index }) => `${index} (${id})`).join(', ') || 'no slice to use' });
 }

@@ -19,13 +19,15 @@ interface HubModel {
 }
 
 const REACH_TIMEOUT_MS = 10_000;
+const REACH_REMEDY = 'Give the folder of a model that is on this machine, or set HF_HOME to a cache that holds it. Where there is a network: HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE must not be set; HF_ENDPOINT names another hub.';
+const SERVER_FAILS = 500;
 
 export async function findHubModel(question: HubQuestion): Promise<HubModel> {
   const cache = hubCacheFolder(question.env);
   const snapshot = await findSnapshot(cache, question);
   if (snapshot?.hasWeights) return { folder: snapshot.folder, configJson: undefined, headers: [] };
   const offline = ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE'].find((name) => isSet(question.env[name]));
-  if (offline !== undefined) throw notFound(question, `no such folder, and ${offline} is set while ${snapshot ? 'the cache has no weights of it in' : 'the id is not in the cache'} ${snapshot?.folder ?? cache}`);
+  if (offline !== undefined) throw unreachable(question, `no such folder, and ${offline} is set while ${snapshot ? 'the cache has no weights of it in' : 'the id is not in the cache'} ${snapshot?.folder ?? cache}`);
   return { folder: undefined, configJson: await fetchConfig(question), headers: await readHubHeaders(question) };
 }
 
@@ -59,8 +61,9 @@ async function fetchConfig(question: HubQuestion): Promise<unknown> {
   try {
     response = await fetchHubFile(question, 'config.json', { signal: AbortSignal.timeout(REACH_TIMEOUT_MS) });
   } catch (cause) {
-    throw notFound(question, `no such folder, and the hub at ${endpoint} cannot be reached (${describeCause(cause)})`, cause);
+    throw unreachable(question, `no such folder, and the hub at ${endpoint} cannot be reached (${describeCause(cause)})`, cause);
   }
+  if (response.status >= SERVER_FAILS) throw unreachable(question, `no such folder, and the hub at ${endpoint} answers ${response.status}`);
   if (!response.ok) throw notFound(question, STATUS_PROBLEMS[response.status] ?? `the hub at ${endpoint} answers ${response.status}`);
   return response.json().catch((cause: unknown) => { throw notFound(question, `config.json on the hub at ${endpoint} is not JSON`, cause); });
 }
@@ -70,6 +73,13 @@ function describeCause(cause: unknown): string {
   return inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
 }
 
-function notFound({ id, revision }: HubQuestion, problem: string, cause?: unknown): AssayError {
-  return new AssayError('MODEL_NOT_FOUND', { model: revision === 'main' ? id : `${id} at ${revision}`, problem }, { cause });
+const nameOf = ({ id, revision }: HubQuestion): string => (revision === 'main' ? id : `${id} at ${revision}`);
+
+function notFound(question: HubQuestion, problem: string, cause?: unknown): AssayError {
+  return new AssayError('MODEL_NOT_FOUND', { model: nameOf(question), problem }, { cause });
+}
+
+/** Nothing is known of the model then, not even that there is none. */
+function unreachable(question: HubQuestion, problem: string, cause?: unknown): AssayError {
+  return new AssayError('HUB_UNREACHABLE', { subject: `the model ${nameOf(question)}`, problem, instead: REACH_REMEDY }, { cause });
 }

@@ -1,7 +1,7 @@
 // Says what is wrong with a path that names no folder: which part is missing, and what lies beside it under a similar name.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { findNearest } from '@assay/domain';
+import { findNearPaths } from '@assay/domain';
 
 export async function describeMissingFolder(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
@@ -11,7 +11,7 @@ export async function describeMissingFolder(path: string): Promise<string> {
   const missing = join(parent.folder, parent.missing);
   const siblings = await readdir(parent.folder, { withFileTypes: true }).catch(() => []);
   const folders = siblings.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map((entry) => entry.name);
-  const near = findNearest(parent.missing, folders);
+  const near = findNearPaths(parent.missing, folders);
   if (near.length > 0) return `no such folder; beside it there is ${near.map((name) => join(parent.folder, name)).join(', ')}`;
   return missing === path ? 'no such folder' : `no such folder: ${missing} is missing`;
 }

@@ -151,7 +151,9 @@ test('a tokenizer elsewhere is checked there', async () => {
 });
 
 test('an id that is not in the cache is refused at once when offline', async () => {
-  expect((await refuse('owner/name')).message).toContain('HF_HUB_OFFLINE is set');
+  const error = await refuse('owner/name');
+  expect(error.message).toContain('HF_HUB_OFFLINE is set');
+  expect(error).toMatchObject({ code: 'HUB_UNREACHABLE', exitCode: 3 });
 });
 
 test('an id in the cache is a folder there', async () => {
@@ -165,21 +167,23 @@ test('an id in the cache is a folder there', async () => {
   expect((await refuse('owner/name')).message).toContain('the cache has no weights of it');
 });
 
-test('a hub that answers gives the configuration; one that does not is named', async () => {
+test('a hub that answers gives the configuration; one that does not is a fault of the surroundings', async () => {
+  const statuses = { gated: 403, ill: 503 };
   hub = createServer((request, response) => {
     if (request.url === '/owner/name/resolve/main/config.json') response.end('{"model_type": "llama"}');
-    else response.writeHead(request.url?.includes('gated') ? 403 : 404).end();
+    else response.writeHead(Object.entries(statuses).find(([name]) => request.url?.includes(name))?.[1] ?? 404).end();
   });
   await new Promise<void>((resolve) => hub?.listen(0, '127.0.0.1', resolve));
   const endpoint = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
   const env = { HF_ENDPOINT: endpoint, HF_HOME: join(root, 'hf') };
   expect(await check('owner/name', {}, env)).toMatchObject({ path: undefined, configJson: { model_type: 'llama' }, headers: [] });
-  expect((await refuse('owner/none', {}, env)).message).toContain('the hub has no such model');
+  expect(await refuse('owner/none', {}, env)).toMatchObject({ code: 'MODEL_NOT_FOUND', exitCode: 2, message: expect.stringContaining('the hub has no such model') as string });
+  expect(await refuse('owner/ill', {}, env)).toMatchObject({ code: 'HUB_UNREACHABLE', message: expect.stringContaining('answers 503') as string });
   expect((await refuse('owner/gated', {}, env)).message).toContain('gated');
   const closed = new Promise((resolve) => hub?.close(resolve));
   hub.closeAllConnections();
   await closed;
-  expect((await refuse('owner/name', {}, env)).message).toContain('cannot be reached (ECONNREFUSED)');
+  expect(await refuse('owner/name', {}, env)).toMatchObject({ code: 'HUB_UNREACHABLE', exitCode: 3, message: expect.stringContaining('cannot be reached (ECONNREFUSED)') as string });
 });
 
 test('without a name there is no model', async () => {

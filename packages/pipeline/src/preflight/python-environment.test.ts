@@ -1,6 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findErrorWhenStarved } from '../../../../test/support/starved.ts';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
 import { checkPython, examinePython } from './python-environment.ts';
 
@@ -24,6 +25,11 @@ test.each([
   const python = make();
   const error = await examinePython(python, env).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'PYTHON_MISSING', kind: 'environment', message: expect.stringContaining(`${python}: ${problem}`) });
+});
+
+test('an interpreter that cannot be started for want of file descriptors is not called missing', async () => {
+  const imports = { [join(import.meta.dirname, 'python-environment.ts')]: '{ examinePython }' };
+  expect(await findErrorWhenStarved({ imports, left: 3, act: 'examinePython("/usr/bin/env", process.env)' })).toBe('TOO_MANY_FILES');
 });
 
 test('a script that becomes the interpreter is as good as one', async () => {

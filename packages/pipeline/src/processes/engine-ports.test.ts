@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { leasePortRange } from '@assay/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
@@ -58,3 +59,26 @@ test('above the last whole range there is none, and what a replica held is given
   await own(0);
   expect(await leasePortRange(home, { place: 0, firstPort: 65_520 })).toBeUndefined();
 });
+
+test('L08: eight replicas that load in the same second, twenty times over, never meet on a port', async () => {
+  const home = makeTempDir();
+  for (let round = 0; round < 20; round += 1) {
+    const take = openPorts({}, home);
+    const servers = await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(async (replica) => listenFrom(await take(replica))));
+    const ports = servers.map(portOf);
+    expect(new Set(ports.map((port) => Math.floor(port / 16))).size, `round ${round}: ${ports.join(', ')}`).toBe(8);
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  }
+});
+
+/** As vLLM's get_open_port does: the first port from there on that nobody listens on. */
+async function listenFrom(port: number): Promise<Server> {
+  const server = createServer();
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, () => resolve(true));
+  });
+  return isListening ? server : listenFrom(port + 1);
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;

@@ -1,12 +1,11 @@
 // The engine workers of a run: where each replica lies, how its process is started, and how it loads a plan.
 import { engineArgsOf, engineEnvOf, layOutCores, type Plan, readPlanWishes } from '@assay/planner';
-import type { Loaded } from '@assay/protocol';
+import type { Loaded, ResultsMessage } from '@assay/protocol';
 import { workerLogFile } from '@assay/store';
 import { spawnWorker, watchProgress, type WorkerHandle } from '@assay/workers';
-import type { Replica } from '../agent/engine-pool.ts';
+import type { Replica } from '../agent/replica.ts';
 import type { Prepared } from '../prepare-run.ts';
 import { showWarning } from '../run-context.ts';
-import type { Dispatcher } from '../stages/dispatch.ts';
 import { processEnvOf } from './engine-environment.ts';
 import type { EnginePorts } from './engine-ports.ts';
 import type { MemoryLimit } from './memory-limit.ts';
@@ -26,7 +25,7 @@ interface EngineSpawn {
   number: number;
   layout: EarlyLayout | undefined;
   limit: MemoryLimit;
-  onResults(message: Parameters<Dispatcher['handleResults']>[0]): void;
+  onResults(message: ResultsMessage): void;
 }
 
 export function spawnEngine(prepared: Prepared, { number, layout, limit, onResults }: EngineSpawn): WorkerHandle {
@@ -53,9 +52,11 @@ interface EngineLoad {
   plan: Plan;
   ports: EnginePorts;
   limit: MemoryLimit;
+  /** Where ranks that are processes of their own meet, which vLLM would do in the system's temporary folder, and leave there when killed. */
+  socketDir: string;
 }
 
-export async function loadEngine(prepared: Prepared, { replica: { number, handle }, plan, ports, limit: { addressSpaceBytes } }: EngineLoad): Promise<Loaded> {
+export async function loadEngine(prepared: Prepared, { replica: { number, handle }, plan, ports, limit: { addressSpaceBytes }, socketDir }: EngineLoad): Promise<Loaded> {
   const { config, determinism, run } = prepared.context;
   // Not before it can bind them: its imports take seconds.
   await handle.hello;
@@ -64,7 +65,7 @@ export async function loadEngine(prepared: Prepared, { replica: { number, handle
     engine: config.model === 'simulated' ? 'simulated' : 'vllm',
     requestsDir: run.paths.requestsDir,
     engineArgs: engineArguments(prepared, plan),
-    env: { ...engineEnvOf(plan, number), ...(await ports.take(number)) },
+    env: { ...engineEnvOf(plan, number), VLLM_RPC_BASE_PATH: socketDir, ...(await ports.take(number)) },
     ...(addressSpaceBytes === undefined ? {} : { addressSpaceBytes }),
     scoring: 'exact',
     determinism,

@@ -8,11 +8,11 @@ import { type RunContext, showWarning } from '../run-context.ts';
 
 export async function startQueue(
   { context, env, halt }: Prepared,
-  { embeddedServer, onRecovered }: { embeddedServer: string | undefined; onRecovered: () => void },
+  { embeddedServer, socketDir, onRecovered }: { embeddedServer: string | undefined; socketDir: string; onRecovered: () => void },
 ): Promise<{ redis: RedisServer; queue: ShardQueue }> {
-  const { home, log, python, run } = context;
+  const { log, python, run } = context;
   const redis = await resolveRedis({
-    env, home, embeddedServer, log, logFile: workerLogFile(run.dir, 'redis'),
+    env, socketDir, embeddedServer, log, logFile: workerLogFile(run.dir, 'redis'),
     spawn: ({ command, logFile }) => spawnServer({ python, command, logFile }),
     onRestart: (how) => {
       showWarning(context, `Redis ended (${how}) and was started again; nothing is lost`);

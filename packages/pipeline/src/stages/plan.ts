@@ -1,7 +1,7 @@
 // PLAN: how the model and the batches lie on the devices. The pure choice is the planner's; this stage reads the files it needs
 // and writes what was chosen.
-import { AssayError } from '@assay/domain';
-import { explainPlan, type ModelFacts, type NodeFacts, type Plan, type PlanChoice, type PlanInput, resumePlan, type TimeEstimate } from '@assay/planner';
+import { AssayError, type TimeEstimate } from '@assay/domain';
+import { explainPlan, type ModelFacts, type NodeFacts, type Plan, type PlanChoice, type PlanInput, resumePlan } from '@assay/planner';
 import type { Rendered, RequestIndex } from '@assay/protocol';
 import { readStoredResults, type ResultLedger, writeRunJson } from '@assay/store';
 import { checkDiskNeed } from '../preflight/disk-need.ts';

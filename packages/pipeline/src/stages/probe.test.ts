@@ -8,7 +8,7 @@ import { Metrics } from '@assay/telemetry';
 import { expect, test } from 'vitest';
 import { makeTempDir } from '../../../../test/support/temp-dir.ts';
 import { probePlan } from './probe.ts';
-import type { ProbeReport } from './probe-report.ts';
+import type { ProbeReport } from '../records/probe-report.ts';
 
 type Context = Parameters<typeof probePlan>[0];
 type Processes = Parameters<typeof probePlan>[1];

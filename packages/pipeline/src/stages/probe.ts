@@ -7,12 +7,12 @@ import { FAILURE_CLASSES, type Failure, type Loaded, type Probed, type ProbeStep
 import { readRunJson, writeRunJson } from '@assay/store';
 import { WorkerFailure } from '@assay/workers';
 import { describeFailure } from '../agent/describe-failure.ts';
-import type { EnginePool, Replica } from '../agent/engine-pool.ts';
+import type { EnginePool } from '../agent/engine-pool.ts';
 import { describeReplica, type FailedReplica, sayWhose, toLoadError } from '../agent/failed-replica.ts';
-import type { RunProcesses } from '../run-processes.ts';
+import type { Replica } from '../agent/replica.ts';
 import type { ProbedPlan } from '../experience/experience.ts';
+import type { ProbeReport, ProbeRung } from '../records/probe-report.ts';
 import type { RunContext } from '../run-context.ts';
-import type { ProbeReport, ProbeRung } from './probe-report.ts';
 import { writePlan } from './plan.ts';
 
 interface ProbeOutcome {
@@ -20,6 +20,12 @@ interface ProbeOutcome {
   /** Every plan tried, the one that fits last. */
   tried: Plan[];
   loaded: Loaded[];
+}
+
+interface Engines {
+  pool: EnginePool;
+  /** Starts the replicas of the plan where they are not there already, or `afresh`. */
+  layOut(plan: Plan, options: { afresh: boolean }): Promise<void>;
 }
 
 interface ProbeInput {
@@ -32,7 +38,7 @@ interface ProbeInput {
 }
 
 /** Throws PROBE_OOM when no rung is left, ENGINE_LOAD where a smaller plan would not help. */
-export async function probePlan(context: RunContext, { pool, layOut }: Pick<RunProcesses, 'pool' | 'layOut'>, { plan, index, isStored, input }: ProbeInput): Promise<ProbeOutcome> {
+export async function probePlan(context: RunContext, { pool, layOut }: Engines, { plan, index, isStored, input }: ProbeInput): Promise<ProbeOutcome> {
   const tried: Plan[] = [plan];
   const { history } = context.events;
   const rungs = await readEarlierRungs(context);
@@ -120,7 +126,7 @@ async function tryPlan(context: RunContext, pool: EnginePool, { plan, index, run
     if (!(thrown instanceof WorkerFailure) || context.stop.aborted || context.drain.aborted) throw thrown;
     const failure = describeFailure(thrown);
     const verdict = failure.class === 'oom' ? 'oom' : 'failed';
-    if (verdict === 'oom') context.experience.noteProbe({ plan, steps, verdict, failure, measured: {} });
+    if (verdict === 'oom') context.experience.noteProbe({ plan, steps, verdict, failure, outside: thrown.exhausted?.outside, measured: {} });
     return { rung: { ...facts, verdict, seconds: seconds(), measuredBytes: undefined, failure, ...nameFailed(pool.replicas.find(({ handle }) => handle.name === thrown.worker)), replicas: [] } };
   }
 }

@@ -1,4 +1,4 @@
-// A short private folder for one Redis server: its socket and its data. Those of processes that were killed are swept.
+// A short private folder for the sockets of one run's processes. Those of runs that were killed are swept by the next one.
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,30 +7,34 @@ import { parseProcessStat } from '@assay/domain';
 
 // The kernel's limit is 108 bytes with the final zero.
 const MAX_SOCKET_PATH_BYTES = 107;
-const SOCKET = 'redis.sock';
+/** Room for the name of a socket in the folder: vLLM's are UUIDs. */
+const MAX_NAME_BYTES = 36;
+const SOCKETS_DIR = 'sockets';
 const OWNER = 'owner';
-const TEMP_PREFIX = 'assay-redis-';
+const TEMP_PREFIX = 'assay-sockets-';
 
 export interface SocketFolder {
   dir: string;
-  socket: string;
-  data: string;
+  /** With all that is in it. */
+  remove(): void;
 }
 
-/** Under ASSAY_HOME/redis, or under the system's temporary folder where that path would be too long for a socket or cannot be written. */
+/**
+ * Under ASSAY_HOME/sockets, or under the system's temporary folder where that path would be too long for a socket or cannot be
+ * written; mode 700.
+ */
 export function makeSocketFolder(home: string): SocketFolder {
-  const parent = join(home, 'redis');
+  const parent = join(home, SOCKETS_DIR);
   const isOurs = canWrite(parent);
   sweep(parent, () => true);
   sweep(tmpdir(), (entry) => entry.startsWith(TEMP_PREFIX));
   const short = join(parent, randomBytes(4).toString('hex'));
-  const isShort = Buffer.byteLength(join(short, SOCKET)) <= MAX_SOCKET_PATH_BYTES;
+  const isShort = Buffer.byteLength(short) + 1 + MAX_NAME_BYTES <= MAX_SOCKET_PATH_BYTES;
   const dir = isOurs && isShort ? short : mkdtempSync(join(tmpdir(), TEMP_PREFIX));
-  const data = join(dir, 'data');
-  mkdirSync(data, { recursive: true, mode: 0o700 });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
   writeFileSync(join(dir, OWNER), nameProcess(process.pid) ?? '');
-  return { dir, socket: join(dir, SOCKET), data };
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
 }
 
 /** On a file system that is read-only, Node tells of a folder that is missing. */
@@ -42,10 +46,6 @@ function canWrite(parent: string): boolean {
   } catch {
     return false;
   }
-}
-
-export function removeSocketFolder({ dir }: SocketFolder): void {
-  rmSync(dir, { recursive: true, force: true });
 }
 
 /** Removes folders whose owner has ended. A folder without an owner's name is being made, or is not ours. */

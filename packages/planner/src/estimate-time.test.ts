@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { explain, llama70b, mistral7b } from './candidates-fixture.ts';
 import { CPU_CORE, findDeviceKind } from './device-kinds.ts';
+import { estimateTime } from './estimate-time.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
 import { buildIndex } from './request-index-fixture.ts';
-import { estimateTime } from './roofline.ts';
+
 
 const llama8b = factsOf(LLAMA_8B_CONFIG, 8_030_261_248);
 const prompts = buildIndex(Array.from({ length: 200 }, () => ({ kind: 'loglikelihood' as const, context: 512 })));
