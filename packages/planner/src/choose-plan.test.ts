@@ -78,6 +78,14 @@ test('wishes win from either place, and contradictions are refused by name', () 
   expect(() => choose({ modelArgs: { max_num_seqs: 64, max_num_batched_tokens: 32 } })).toThrow('max_num_batched_tokens=32 is less than max_num_seqs=64');
 });
 
+test('on CPU freed buffers go back at once where less than a GiB is to spare, and only there', () => {
+  const { memory, memoryLimitBytes } = choose();
+  expect(memoryLimitBytes - memory.totalBytes).toBeGreaterThan(GIB);
+  expect(engineEnvOf(choose())).not.toHaveProperty('MALLOC_MMAP_THRESHOLD_');
+  const tight = choose({ limits: { memory: memory.totalBytes + 0.9 * GIB } });
+  expect(engineEnvOf(tight)).toMatchObject({ MALLOC_MMAP_THRESHOLD_: String(16 * 2 ** 20) });
+});
+
 test('a limit of 5 GiB is tried with the default batch, since the probe decides; half of it is not', () => {
   const scored = buildIndex([{ kind: 'loglikelihood', context: 8100 }, ...Array.from({ length: 20 }, () => ({ kind: 'loglikelihood' as const, context: 100 }))]);
   const limited = choose({ index: scored, limits: { memory: 5 * GIB } });
