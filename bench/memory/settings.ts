@@ -48,7 +48,7 @@ export function planSetting(setting: Setting, { facts, node }: { facts: ModelFac
   ]);
   const plan = choosePlan({
     plan: { data: 1 }, determinism: 'fast', limits: node.gpus.length > 0 ? {} : CPU_LIMITS, facts, index, maxModelLen: 8192,
-    node: { ...node, cpus: node.cpus.slice(0, 1), gpus: node.gpus.slice(0, 1) },
+    node: { ...node, memoryBytes: Math.max(node.memoryBytes, CPU_LIMITS.memory), cpus: node.cpus.slice(0, 1), gpus: node.gpus.slice(0, 1) },
     modelArgs: {
       dtype, max_num_seqs: maxNumSeqs, max_num_batched_tokens: maxNumBatchedTokens, enforce_eager: true, ...(kvCacheGib ? { kv_cache_memory_bytes: kvCacheGib * GIB } : {}),
     },

@@ -4,14 +4,12 @@ import { isTest, listFiles, readSources } from '../support/source-tree.ts';
 
 const MAX_LINES = 300;
 const MAX_MEDIAN_LINES = 90;
-/** Files that may be longer, with the reason. */
-const LONG_FILES: Record<string, string> = {};
 const DRAWERS = /(^|\/)(utils?|helpers?|common|types|misc|shared)(\.[a-z]+|\/)/;
 
 const code = readSources(/\.(ts|mjs|py)$/);
 
 test(`no source file has more than ${MAX_LINES} lines`, () => {
-  const long = code.filter(({ name, text }) => text.split('\n').length > MAX_LINES + 1 && !(name in LONG_FILES));
+  const long = code.filter(({ text }) => text.split('\n').length > MAX_LINES + 1);
   expect(long.map(({ name, text }) => `${name}: ${text.split('\n').length} lines`)).toEqual([]);
 });
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MIB } from '@assay/domain';
 import { buildRunPaths } from '@assay/store';
 import { describe, type TestContext } from 'vitest';
 import { type AssayWorld, demoModel } from '../support/assay-world.ts';
@@ -16,7 +17,6 @@ requireOrSkip('the demo model', demoModel !== undefined, '`npm run setup` makes 
 
 /** Slow enough to be met in the middle of its work. */
 const SLOW = { engine: { seconds_per_token: 0.001, max_num_batched_tokens: 256 } };
-const MIB = 2 ** 20;
 
 describe('on a disk of its own', () => {
   requireOrSkip('a file system of its own', canMount(), 'mounting a tmpfs needs root');

@@ -2,6 +2,7 @@
 // is never spared.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GIB } from '@assay/domain';
 import { buildRunPaths } from '@assay/store';
 import { type AssayWorld, demoModel } from '../support/assay-world.ts';
 import { requireOrSkip } from '../support/requirements.ts';
@@ -21,7 +22,6 @@ interface Rung {
 
 const readRungs = (dir: string): Rung[] => JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8')).rungs;
 const verdictsOf = (rungs: readonly Rung[]) => rungs.map(({ verdict, remembered }) => (remembered ? `remembered ${verdict}` : verdict));
-const GIB = 2 ** 30;
 
 /** Runs the same configuration, each time as a new run. */
 function prepareRuns(world: AssayWorld, engine: Record<string, unknown>, settings: Record<string, unknown> = {}) {

@@ -23,6 +23,8 @@ WIDER = {"TRITON_CACHE_DIR": "TRITON_HOME"}
 def keep_caches_at_home() -> None:
     """Before any of these libraries is imported. Without ASSAY_HOME all stay where they would be."""
     home = os.environ.get("ASSAY_HOME")
-    for variable, name in CACHES.items() if home else ():
+    if not home:
+        return
+    for variable, name in CACHES.items():
         if not any(os.environ.get(given) for given in (variable, WIDER.get(variable, variable))):
-            os.environ[variable] = str(Path(str(home), FOLDER, name))
+            os.environ[variable] = str(Path(home, FOLDER, name))

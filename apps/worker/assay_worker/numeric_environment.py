@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from assay_worker.caches import CACHES
 from assay_worker.hello import read_versions
 
 LIBRARIES = [
@@ -16,12 +17,12 @@ LIBRARIES = [
 ]  # fmt: skip
 NUMERIC_VARIABLES = re.compile(
     r"^(VLLM|OMP|GOMP|KMP|MKL|OPENBLAS|CUDA|NCCL|CUBLAS|CUDNN|TORCH|PYTORCH|NVIDIA|ONEDNN|DNNL|ATEN|TRITON|FLASHINFER|ASSAY_CPU)_"
-    r"|^(LD_PRELOAD|MALLOC_ARENA_MAX|MALLOC_MMAP_THRESHOLD_|PYTHONHASHSEED)$"
+    r"|^(LD_PRELOAD|MALLOC_ARENA_MAX|GLIBC_TUNABLES|PYTHONHASHSEED)$"
 )
 # These name places and processes of one start, not the numbers it gives.
 START_VARIABLES = re.compile(
-    r"^(VLLM_(DIST_IDENT|CACHE_ROOT|CONFIG_ROOT|RPC_BASE_PATH|HOST_IP|PORT|NO_USAGE_STATS|DO_NOT_TRACK|OBJECT_STORAGE_SHM_BUFFER_NAME)|TORCHINDUCTOR_CACHE_DIR"
-    r"|TRITON_CACHE_DIR|FLASHINFER_WORKSPACE_BASE|CUDA_CACHE_PATH)$"
+    r"^(VLLM_(DIST_IDENT|RPC_BASE_PATH|HOST_IP|PORT|NO_USAGE_STATS|DO_NOT_TRACK|OBJECT_STORAGE_SHM_BUFFER_NAME)"
+    rf"|{'|'.join(CACHES)})$"
 )
 # By their last words: "token" and "key" stand in names of limits and caches as well.
 SECRET_VARIABLES = re.compile(r"_(API_KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)

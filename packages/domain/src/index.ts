@@ -15,6 +15,6 @@ export { parseProcessStat } from './process-stat.ts';
 export { REQUEST_KINDS, type RequestKind, type RequestShape } from './requests.ts';
 export { redactCommand, redactSecrets, redactText } from './secrets.ts';
 export {
-  canMove, isEndState, isWorking, moveState, RUN_STATES, type RunState, SHARD_STATES, type ShardState, STATE_TABLES, WORKER_STATES, type WorkerState,
+  canMove, isEndState, isResumable, isWorking, moveState, RUN_STATES, type RunState, SHARD_STATES, type ShardState, STATE_TABLES, WORKER_STATES, type WorkerState,
 } from './states.ts';
 export type { TimeBound, TimeEstimate } from './time-estimate.ts';

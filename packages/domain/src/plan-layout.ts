@@ -9,7 +9,7 @@ export interface PlanLayout {
   maxNumSeqs: number;
   maxNumBatchedTokens: number;
   maxModelLen: number;
-  /** Of each rank; whole GiB on CPU. */
+  /** Of each rank. */
   kvCacheBytes: number;
   enforceEager: boolean;
   enablePrefixCaching: boolean;

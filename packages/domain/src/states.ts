@@ -68,6 +68,11 @@ export function isWorking(state: string): boolean {
   return canMove('run', state, 'interrupted');
 }
 
+/** True where a start has ended and the same command begins another. */
+export function isResumable(state: string): boolean {
+  return canMove('run', state, 'queued') && !isWorking(state);
+}
+
 export function isEndState(machine: StateMachine, state: string): boolean {
   const table: StateTable = STATE_TABLES[machine];
   return table[state]?.length === 0;

@@ -1,13 +1,13 @@
 // The life of a run: six stages in order, each continuing where the run directory left off. Every exit gives back what was
 // taken (workers, Redis, lock) and leaves a run that the same command resumes.
-import { AssayError, canMove, toAssayError } from '@assay/domain';
+import { AssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
+import { leaveDirectory, recordEnd } from './early-end.ts';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
 import type { RunSummary } from './observer.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
 import { recordReplicas } from './records/engine-record.ts';
-import { leaveDirectory } from './refused-run.ts';
 import { enterState, type RunContext, timeStage, warn } from './run-context.ts';
 import type { RunInput } from './run-input.ts';
 import { type RunProcesses, startProcesses } from './run-processes.ts';
@@ -153,28 +153,4 @@ async function reportGaps(context: RunContext, scorer: Scorer, rendered: Rendere
 async function recordIdle(context: RunContext): Promise<void> {
   const { idleSeconds } = context.idle.share();
   for (const cause of IDLE_CAUSES) await context.events.append({ type: 'idle', epoch: context.epoch, cause, seconds: idleSeconds[cause] });
-}
-
-/** Writes down why the run ended early, and returns the error to show. What cannot be written is in the log at least. */
-async function recordEnd(context: RunContext, thrown: unknown): Promise<AssayError> {
-  const error = describeEnd(context, thrown);
-  const { epoch, events } = context;
-  context.log.error({ err: error }, 'the run ended early');
-  const state = error.kind === 'interrupted' ? 'interrupted' : 'failed';
-  try {
-    if (!canMove('run', events.history.state, state)) return error;
-    if (state === 'interrupted') await events.append({ type: 'interrupted', epoch, reason: error.message });
-    else await events.append({ type: 'failed', epoch, code: error.code, message: error.message });
-    await enterState(context, state);
-  } catch (failed) {
-    context.log.error({ err: failed }, 'the end could not be recorded');
-  }
-  return error;
-}
-
-/** A run that was told to end ends for that reason, whatever its parts said while they were stopped. */
-function describeEnd({ drain, stop, run }: RunContext, thrown: unknown): AssayError {
-  if (stop.aborted && stop.reason instanceof AssayError) return stop.reason;
-  if (stop.aborted || drain.aborted) return new AssayError('INTERRUPTED', { instead: `The same command resumes it in ${run.dir}.` }, { cause: thrown });
-  return toAssayError(thrown);
 }

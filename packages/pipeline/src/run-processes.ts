@@ -56,7 +56,8 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   };
   const startAll = async () => {
     harness = startHarness(prepared);
-    pool.start(layout?.data ?? 0);
+    // Only as many as there are cores: how many of those asked for have a request is not known yet.
+    pool.start(Math.min(layout?.data ?? 0, prepared.node.cpus.length));
     return { harness, ...await startQueue(prepared, { embeddedServer: environment.redisServer, socketDir: sockets.dir, onRecovered: () => wired.dispatcher?.requeue() }) };
   };
   const { redis, queue, ...workers } = await startAll().catch(async (thrown: unknown) => {
@@ -72,10 +73,9 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
       const isUsable = !afresh && layout?.threadsPerWorker === plan.threadsPerWorker;
       layout = plan;
       if (!afresh && pool.replicas.length === plan.data) return;
-      // More were started early than there are requests: those that have one are as they should be.
-      const kept = isUsable && pool.replicas.length > plan.data ? plan.data : 0;
-      await pool.stopAll({ kept });
-      pool.start(plan.data - kept);
+      // More were started early than there are requests, or fewer than were asked for: those of this plan are as they should be.
+      await pool.stopAll({ kept: isUsable ? plan.data : 0 });
+      pool.start(plan.data);
     },
     connect: (dispatcher) => { wired.dispatcher = dispatcher; },
     askedArguments: (plan) => engineArguments(prepared, plan),

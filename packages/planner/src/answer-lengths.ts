@@ -42,7 +42,8 @@ export class AnswerLengths {
   expect(task: number, open: { requests: number; newTokens: number }, running: RunningAnswers): number {
     const { finished, newTokens, expectedTokens } = this.#all;
     if (newTokens === 0) return open.newTokens * FIRST_SHARE;
-    if (open.requests === 0) return 0;
+    // Also where nothing was expected of those that ended: there is no share of it.
+    if (open.newTokens === 0) return 0;
     const correction = this.#correctForRunning(running);
     const answers = this.#tasks.get(task);
     // Of a task without answers yet: between the others' share of their budget and their length.

@@ -1,3 +1,4 @@
+import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { choosePlan } from './choose-plan.ts';
 import { resolveDtype } from './dtypes.ts';
@@ -7,7 +8,6 @@ import type { PlanInput } from './plan-draft.ts';
 import { kvCacheTokens, type Plan } from './plan.ts';
 import { buildIndex } from './request-index-fixture.ts';
 
-const GIB = 2 ** 30;
 const twoCores = { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [], compiler: '/usr/bin/g++' };
 const gpu = (number: number, memoryBytes = 80 * GIB) => ({ id: `GPU-${number}`, name: 'test', memoryBytes, freeBytes: memoryBytes });
 const gpus = (count: number, memoryBytes?: number) => ({ cpus: Array.from({ length: 16 }, (_, core) => core), memoryBytes: 128 * GIB, gpus: Array.from({ length: count }, (_, number) => gpu(number, memoryBytes)) });
@@ -76,14 +76,6 @@ test('wishes win from either place, and contradictions are refused by name', () 
   expect(() => choose({ plan: { max_num_seqs: 4 }, modelArgs: { max_num_seqs: 8 } })).toThrow('plan.max_num_seqs is 4 and model_args.max_num_seqs is 8');
   expect(() => choose({ modelArgs: { max_num_seqs: 'many' } })).toThrow('max_num_seqs: expected a whole number above 0, got many');
   expect(() => choose({ modelArgs: { max_num_seqs: 64, max_num_batched_tokens: 32 } })).toThrow('max_num_batched_tokens=32 is less than max_num_seqs=64');
-});
-
-test('on CPU freed buffers go back at once where less than a GiB is to spare, and only there', () => {
-  const { memory, memoryLimitBytes } = choose();
-  expect(memoryLimitBytes - memory.totalBytes).toBeGreaterThan(GIB);
-  expect(engineEnvOf(choose())).not.toHaveProperty('MALLOC_MMAP_THRESHOLD_');
-  const tight = choose({ limits: { memory: memory.totalBytes + 0.9 * GIB } });
-  expect(engineEnvOf(tight)).toMatchObject({ MALLOC_MMAP_THRESHOLD_: String(16 * 2 ** 20) });
 });
 
 test('a limit of 5 GiB is tried with the default batch, since the probe decides; half of it is not', () => {

@@ -1,6 +1,6 @@
 // vLLM's EngineArgs and environment for a plan. The user's model_args win over what the plan would choose, since the plan was
 // made from them; what lm_eval's backend keeps for itself never reaches the engine.
-import { AssayError, GIB, MIB } from '@assay/domain';
+import { AssayError } from '@assay/domain';
 import type { Plan } from './plan.ts';
 
 /** Arguments of lm_eval's vLLM backend that the engine does not know, and what becomes of each. */
@@ -71,20 +71,19 @@ function dropEmpty(values: Record<string, unknown>): Record<string, unknown> {
 // Each thread that allocates would reserve arenas of its own: as many as their timing brings, up to half a gibibyte of address
 // space that differs from run to run. Two were measured to cost no time.
 const MALLOC_ARENAS = '2';
+// glibc before 2.39 takes an aligned buffer, as torch's all are, from a larger piece and puts what is left in front of it into the
+// thread's cache, where nothing joins it again (its bug 30723): the place of a freed buffer is too small for the next of its size.
+// Up to 0.9 GiB more than a probe had shown were held so after some steps of a run. Without that cache nothing is, at no cost in time.
+const TUNABLES = 'glibc.malloc.tcache_count=0';
 
-/** What a process of engines on CPU has in its environment from its first instruction. */
-export function cpuProcessEnvOf({ threadsPerWorker }: Pick<Plan, 'threadsPerWorker'>): Record<string, string> {
-  return { OMP_NUM_THREADS: String(threadsPerWorker), MALLOC_ARENA_MAX: MALLOC_ARENAS };
+interface CpuProcess extends Pick<Plan, 'threadsPerWorker'> {
+  /** The user's own GLIBC_TUNABLES, which stay; on the same subject they win. */
+  tunables?: string | undefined;
 }
 
-// glibc keeps freed buffers of up to 32 MiB, and before its version 2.38 often takes new ones for the next: 0.9 GiB more than a
-// probe had shown, after some steps of a run. From this size on they go back at once, which costs a small model a quarter of its speed.
-const RETURNED_BYTES = 16 * MIB;
-const RETAINED_BYTES = GIB;
-
-/** Where what the allocator keeps could be too much: nothing is kept. */
-function returnBuffers({ memory, memoryLimitBytes }: Plan): Record<string, string> {
-  return memoryLimitBytes - memory.totalBytes < RETAINED_BYTES ? { MALLOC_MMAP_THRESHOLD_: String(RETURNED_BYTES) } : {};
+/** What a process of engines on CPU has in its environment from its first instruction. */
+export function cpuProcessEnvOf({ threadsPerWorker, tunables }: CpuProcess): Record<string, string> {
+  return { OMP_NUM_THREADS: String(threadsPerWorker), MALLOC_ARENA_MAX: MALLOC_ARENAS, GLIBC_TUNABLES: tunables ? `${TUNABLES}:${tunables}` : TUNABLES };
 }
 
 /** Environment of one replica's process, set before the engine is imported. */
@@ -97,7 +96,6 @@ export function engineEnvOf(plan: Plan, replica = 0): Record<string, string> {
     OMP_NUM_THREADS: String(plan.threadsPerWorker),
     // Eager for vLLM is its model only: single functions would still be compiled, by a C++ compiler that need not be there.
     ...(plan.enforceEager ? { TORCH_COMPILE_DISABLE: '1' } : {}),
-    ...returnBuffers(plan),
   };
 }
 

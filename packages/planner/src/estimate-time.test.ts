@@ -5,7 +5,6 @@ import { estimateTime } from './estimate-time.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
 import { buildIndex } from './request-index-fixture.ts';
 
-
 const llama8b = factsOf(LLAMA_8B_CONFIG, 8_030_261_248);
 const prompts = buildIndex(Array.from({ length: 200 }, () => ({ kind: 'loglikelihood' as const, context: 512 })));
 const answers = (requests: number) => buildIndex(Array.from({ length: requests }, () => ({ context: 64, budget: 64 })));

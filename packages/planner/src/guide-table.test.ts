@@ -1,4 +1,5 @@
 // The guide's memory table and what it says of cards, as this planner has them. GB is 10^9 bytes, GiB 2^30.
+import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { explain, layoutOf, llama70b, mistral7b } from './candidates-fixture.ts';
 import { DEVICE_KINDS, findDeviceKind } from './device-kinds.ts';
@@ -7,7 +8,6 @@ import { sequencesHeld } from './plan.ts';
 import { buildIndex } from './request-index-fixture.ts';
 
 const GB = 1e9;
-const GIB = 2 ** 30;
 
 const rank: MemoryPlan = {
   device: 'cuda', tensor: 1, pipeline: 1, maxNumSeqs: 1, maxNumBatchedTokens: 1024, kvCacheBytes: GIB, kvElementBytes: 2, enforceEager: true, threadsPerWorker: 1, dtype: 'bfloat16',

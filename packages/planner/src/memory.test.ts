@@ -1,10 +1,9 @@
+import { GIB, MIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import type { MemoryKind } from './memory-kind.ts';
 import { estimateMemory, type MemoryPlan, vocabRowsBytes } from './memory.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
 
-const GIB = 2 ** 30;
-const MIB = 2 ** 20;
 const cpu: MemoryPlan = {
   device: 'cpu', tensor: 1, pipeline: 1, maxNumSeqs: 64, maxNumBatchedTokens: 2048, kvCacheBytes: GIB, kvElementBytes: 2, enforceEager: true, threadsPerWorker: 1, dtype: 'bfloat16',
 };

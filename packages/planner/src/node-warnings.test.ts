@@ -1,7 +1,7 @@
+import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { warnOfNode } from './node-warnings.ts';
 
-const GIB = 2 ** 30;
 const node = { cpus: [0], memoryBytes: GIB, gpus: [], shmBytes: 64 * 2 ** 20, instructionSets: ['avx2'] };
 const awq = { quantization: { method: 'awq', bits: 4 } };
 const layout = { data: 1, tensor: 2, pipeline: 1 };

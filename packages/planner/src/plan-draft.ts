@@ -138,9 +138,14 @@ function resolveLimit({ input: { limits, node, determinism }, device, wishes }: 
   // A limit is each worker's; without one, replicas and their ranks share what the node has. Where results may not depend on the
   // number of replicas, neither may the share, which sizes the cache.
   const shares = determinism === 'fast' ? ranks : Math.max(ranks, countCores(node));
-  // A limit beyond what there is limits nothing.
-  if (limits.memory === undefined || limits.memory > node.memoryBytes) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
+  const limit = bindingLimit({ limits, node });
+  if (limit === undefined) return { bytes: Math.floor(node.memoryBytes / shares), kind: 'resident' };
   // A control group holds all ranks of a worker; an address space is each process's own.
-  if (limits.kind === 'cgroup') return { bytes: Math.floor(limits.memory / (tensor * pipeline)), kind: 'resident' };
-  return { bytes: limits.memory, kind: 'address_space' };
+  if (limits.kind === 'cgroup') return { bytes: Math.floor(limit / (tensor * pipeline)), kind: 'resident' };
+  return { bytes: limit, kind: 'address_space' };
+}
+
+/** limits.memory, but for one beyond what there is: that limits nothing. */
+export function bindingLimit({ limits, node }: Pick<PlanInput, 'limits' | 'node'>): number | undefined {
+  return limits.memory !== undefined && limits.memory <= node.memoryBytes ? limits.memory : undefined;
 }

@@ -143,6 +143,12 @@ test('the fraction never falls, is never above 1, and is 1 only at the end', () 
   }), { numRuns: 40 });
 });
 
+test('answers of which nothing was expected leave the fraction a number', () => {
+  const { moments } = simulate(buildIndex(repeat(2, () => ({ context: 1, budget: 0 }))), { ...laptop, sequences: 5 }, (row) => 8 + 129 * row);
+  expect(moments.length).toBeGreaterThan(1);
+  for (const { fraction } of moments) expect(fraction).toBeGreaterThan(0);
+});
+
 test('57 subtasks of 20 documents with retries and replays end at 1,140 of 1,140', () => {
   const index = buildIndex(repeat(1140, (row) => ({ kind: 'loglikelihood', task: Math.floor(row / 20), context: 50 })));
   const model = new RunProgressModel(index, { finalRows: Array.from({ length: 100 }, (_, row) => row) });

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { MIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { estimateMemory, type MemoryPlan } from './memory.ts';
 import { smollm2 } from './model-facts-fixture.ts';
 import { correctionBytes, fitResidual, type MemoryObservation, observeMemory } from './residual.ts';
 
-const MIB = 2 ** 20;
 const KINDS = ['resident', 'address_space'] as const;
 
 interface Peaks {

@@ -3,6 +3,7 @@
 import type { TimeBound } from '@assay/domain';
 import type { DeviceKind } from './device-kinds.ts';
 import { speedsOf } from './device-speeds.ts';
+import { mostReplicas } from './limit-replicas.ts';
 import { communicate, offloadSeconds } from './link-time.ts';
 import { ATTENTION_REACHES, attentionFlops, denseFlopsPerToken, headFlopsPerRow, shareOfWeightsRead } from './model-flops.ts';
 import type { ModelFacts } from './model-facts.ts';
@@ -79,9 +80,7 @@ function readBytes({ memory }: Plan): number {
   return memory.terms.weights;
 }
 
-function busyReplicas({ data, workload }: Plan): number {
-  return Math.max(1, Math.min(data, workload.requests));
-}
+const busyReplicas = ({ data, workload }: Plan): number => mostReplicas(data, workload.requests);
 
 /** Sequences that one replica decodes at a time: as many as there are, or at full load as many as memory would hold. */
 function countConcurrent(plan: Plan, { isFull }: Load): number {

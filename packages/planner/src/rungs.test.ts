@@ -1,3 +1,4 @@
+import { GIB } from '@assay/domain';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import unknown from '../fixtures/models/synthetic-unknown-architecture.json' with { type: 'json' };
@@ -10,7 +11,6 @@ import { isSamePlan, type Plan } from './plan.ts';
 import { buildIndex, fourAlike } from './request-index-fixture.ts';
 import { nextRung } from './rungs.ts';
 
-const GIB = 2 ** 30;
 const cpuPlan = (longest: number) => choosePlan({
   plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', node: { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] }, facts: smollm2, maxModelLen: 8192,
   index: buildIndex([...Array.from({ length: 200 }, () => ({ context: 2000, budget: 500 })), { kind: 'loglikelihood', context: longest }]),

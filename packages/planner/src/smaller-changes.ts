@@ -1,7 +1,7 @@
 // What people can change where a run does not fit, as changes of what is planned from. Each leaves the machine or the results less
 // like what was asked for than the one before.
 import { formatBytes, GIB } from '@assay/domain';
-import type { PlanBasis } from './plan-draft.ts';
+import { bindingLimit, type PlanBasis } from './plan-draft.ts';
 import { quantizeFacts } from './weight-wishes.ts';
 
 interface Change {
@@ -44,7 +44,7 @@ function listWindows({ input, wishes, workload }: PlanBasis): Change[] {
 /** On CPU, in whole GiB: of a worker where limits.memory is what binds, as far as the node has them, else of the node. */
 function listLimits({ device, input: { limits, node } }: PlanBasis): Change[] {
   if (device !== 'cpu') return [];
-  const limit = limits.memory === undefined || limits.memory > node.memoryBytes ? undefined : limits.memory;
+  const limit = bindingLimit({ limits, node });
   const base = limit ?? node.memoryBytes;
   const sizes = [...new Set(MORE_MEMORY.map((factor) => Math.ceil((base * factor) / GIB) * GIB))].filter((bytes) => bytes > base);
   return sizes.map((bytes) => (limit === undefined

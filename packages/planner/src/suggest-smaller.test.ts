@@ -1,3 +1,4 @@
+import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { choosePlan } from './choose-plan.ts';
 import { factsOf, LLAMA_8B_CONFIG, smollm2 } from './model-facts-fixture.ts';
@@ -7,7 +8,6 @@ import { buildIndex } from './request-index-fixture.ts';
 import { nextRung } from './rungs.ts';
 import { suggestAfterFailure } from './suggest-smaller.ts';
 
-const GIB = 2 ** 30;
 const scored = buildIndex([{ kind: 'loglikelihood', context: 900, continuation: 10 }]);
 const onCpu: PlanInput = { plan: 'auto', modelArgs: {}, limits: {}, determinism: 'fast', facts: smollm2, node: { cpus: [0, 1], memoryBytes: 16 * GIB, gpus: [] }, index: scored, maxModelLen: 1024 };
 const gpu = (number: number, gib: number) => ({ id: `GPU-${number}`, name: 'test', memoryBytes: gib * GIB, freeBytes: gib * GIB, computeCapability: '9.0' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TimeEstimate } from '@assay/domain';
+import { GIB, type TimeEstimate } from '@assay/domain';
 import type { AnswerTally, MetricRow } from '@assay/protocol';
 import { renderCandidates } from './candidates-view.ts';
 import { formatSeconds, formatShare } from './format-numbers.ts';
@@ -9,7 +9,6 @@ import { renderProbe } from './probe-view.ts';
 import { renderProgress } from './progress-line.ts';
 import { renderResultsTable } from './results-table.ts';
 
-const GIB = 2 ** 30;
 const row = (fields: Partial<MetricRow>): MetricRow => ({
   task: 'a', alias: 'a', version: 1, filter: 'none', numFewshot: 0, metric: 'acc', value: 0.5, stderr: 0.05, higherIsBetter: true, group: false, ...fields,
 });

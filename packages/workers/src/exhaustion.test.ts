@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GIB } from '@assay/domain';
 import { describe, expect, test } from 'vitest';
 import { Exhaustion } from './exhaustion.ts';
 import { MemoryGroups } from './memory-groups.ts';
@@ -7,7 +8,6 @@ import { startTestWorker, LOAD } from './testing/start-test-worker.ts';
 import { makeDoor, makeRoot, V1_FILES, V2_FILES } from './testing/stand-in-groups.ts';
 import { WorkerFailure } from './worker-failure.ts';
 
-const GIB = 2 ** 30;
 const below = (folder: string, files: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]));
 
 const VERSIONS = {

@@ -1,6 +1,5 @@
 // What a worker ran out of where the kernel ended it, or a part of it, for want of memory: its own limit, that of a group around
-// it, or the machine. Invariant: the limit is not blamed where the kernel
-// tells that it was not reached.
+// it, or the machine. Invariant: the limit is not blamed where the kernel tells that it was not reached.
 import { formatBytes } from '@assay/domain';
 import type { Failure } from '@assay/protocol';
 import { type ControlGroup, countLimitHits, hasReachedLimit, readLimitBytes, readPeakBytes } from './control-groups.ts';

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { MemoryGroups } from './memory-groups.ts';
 import { startTestWorker } from './testing/start-test-worker.ts';
 import { makeDoor, makeRoot, V1_FILES, V2_FILES, writeKills } from './testing/stand-in-groups.ts';
 
-const GIB = 2 ** 30;
 const VERSION_1 = { 'proc/self/cgroup': '4:memory:/run\n0::/\n', 'sys/fs/cgroup/memory/run/cgroup.procs': '1\n' };
 /** A login's scope below a slice that this user may make groups in. */
 const VERSION_2 = {

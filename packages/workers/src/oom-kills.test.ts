@@ -68,13 +68,13 @@ async function endBySigkill(onKill: (write: (count: number) => void) => void) {
 }
 
 test('a SIGKILL that the kernel counts as out of memory is one', async () => {
-  expect(await endBySigkill((write) => write(1))).toMatchObject({ signal: 'SIGKILL', isOutOfMemory: true, how: 'SIGKILL by the kernel, out of memory: the machine or its container has none left; by which term is unknown' });
+  expect(await endBySigkill((write) => write(1))).toMatchObject({ signal: 'SIGKILL', exhausted: { what: 'the machine or its container has none left' }, how: 'SIGKILL by the kernel, out of memory: the machine or its container has none left; by which term is unknown' });
 });
 
 test('a SIGKILL that it does not count was sent by somebody', async () => {
   const exit = await endBySigkill(() => undefined);
   expect(exit).toMatchObject({ signal: 'SIGKILL', how: expect.stringContaining('not sent by Assay') });
-  expect(exit?.isOutOfMemory).toBeUndefined();
+  expect(exit?.exhausted).toBeUndefined();
 });
 
 test('a worker that is ended by Assay is not out of memory, whatever the count', async () => {
@@ -84,7 +84,7 @@ test('a worker that is ended by Assay is not out of memory, whatever the count',
   write(1);
   const exit = await worker.kill('enough');
   expect(exit).toMatchObject({ how: 'ended by Assay: enough' });
-  expect(exit.isOutOfMemory).toBeUndefined();
+  expect(exit.exhausted).toBeUndefined();
 });
 
 test('a rank that the kernel killed makes an engine that died one that ran out of memory', async () => {

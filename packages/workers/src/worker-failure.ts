@@ -22,8 +22,7 @@ export interface ExitInfo extends RawExit {
   how: string;
   /** Set when this process ended it on purpose. */
   reason?: string;
-  /** The kernel ended it for want of memory. */
-  isOutOfMemory?: true;
+  /** Where the kernel ended it for want of memory. */
   exhausted?: Exhausted;
   firstError: string;
   /** Its last 100 lines of output. */
@@ -81,7 +80,7 @@ export function describeExit(exit: RawExit, { reason, exhausted }: ExitCause, lo
   const killed = exhausted === undefined ? FOREIGN_KILL : describeExhaustion(exhausted.what);
   const how = reason !== undefined ? `ended by Assay: ${reason}` : wasKilled(exit) ? killed : raw;
   const base = { ...exit, how, firstError: log.firstError, tail: log.lines, logFile: log.logFile };
-  return { ...base, ...(reason === undefined ? {} : { reason }), ...(exhausted === undefined ? {} : { isOutOfMemory: true as const, exhausted }) };
+  return { ...base, ...(reason === undefined ? {} : { reason }), ...(exhausted === undefined ? {} : { exhausted }) };
 }
 
 /** Also where the interpreter is a script around one, which then reports its child's end. */

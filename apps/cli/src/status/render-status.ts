@@ -1,10 +1,9 @@
 // The status of a run as a person reads it at 03:00: is it stuck, on what, and what to do.
-import { RUN_STATES } from '@assay/domain';
+import { isResumable } from '@assay/domain';
 import { formatShare } from '@assay/reports';
 import type { RunStatus } from './describe-run.ts';
 
 const MOST_SHOWN = 10;
-const RESUMABLE = new Set(Object.entries(RUN_STATES).filter(([, moves]) => (moves as readonly string[]).join() === 'queued').map(([state]) => state));
 
 export function renderStatus(status: RunStatus): string {
   const lines = [
@@ -26,7 +25,7 @@ const row = (name: string, text: string): string => `${name.padEnd(10)} ${text}`
 
 function describeState({ state, draining }: RunStatus): string {
   if (draining) return `${state}, draining: requests in the engines finish, nothing new starts`;
-  return RESUMABLE.has(state) ? `${state}: the same command resumes it` : state;
+  return isResumable(state) ? `${state}: the same command resumes it` : state;
 }
 
 function renderRequests({ requests, outcomes, shards, rungsTaken }: RunStatus): string[] {

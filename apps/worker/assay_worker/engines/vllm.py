@@ -17,7 +17,6 @@ from vllm.v1.engine.llm_engine import LLMEngine
 from vllm.v1.metrics.loggers import StatLoggerBase
 
 from assay_worker.affinity import apply_affinity
-from assay_worker.allocator import apply_allocator
 from assay_worker.digests import WeightDigests
 from assay_worker.engines.base import Answer, EngineLimits, EngineRequest, LoadSpec, RequestRefused, StepReport
 from assay_worker.engines.vllm_effective import describe_engine
@@ -52,7 +51,6 @@ class VllmEngine:
             # Whole GiB, and it would win.
             os.environ.pop("VLLM_CPU_KVCACHE_SPACE", None)
         apply_affinity(os.environ)
-        apply_allocator(os.environ)
         if "OMP_NUM_THREADS" in spec.env:
             # The variable itself is read when torch is imported, which was before the plan was known.
             torch.set_num_threads(int(spec.env["OMP_NUM_THREADS"]))

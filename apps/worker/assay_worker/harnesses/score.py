@@ -12,11 +12,11 @@ from typing import Any
 
 from lm_eval.api.instance import Instance
 
-from assay_worker.harnesses.aggregation import aggregate_metrics
 from assay_worker.harnesses.answer_marks import count_answers, mark_document
 from assay_worker.harnesses.answers import Answers, InstanceAnswers, collect_answers
 from assay_worker.harnesses.document_metrics import MetricFailures, compute_metrics
 from assay_worker.harnesses.metric_rows import build_task_rows
+from assay_worker.harnesses.metric_values import aggregate_metrics
 from assay_worker.harnesses.missing_documents import Headline, describe_partial, explain_withheld, judge_headline
 from assay_worker.harnesses.refusals import refuse_harness
 from assay_worker.harnesses.samples import build_sample

@@ -7,6 +7,6 @@ export function describeFailure(failure: WorkerFailure): Failure {
   const { exit } = failure;
   if (failure.failure) return failure.failure;
   // Killed in the middle of its work: what it had said last explains nothing.
-  if (exit?.isOutOfMemory) return { class: 'oom', message: exit.how };
+  if (exit?.exhausted) return { class: 'oom', message: exit.how };
   return { class: 'engine', message: [exit?.how, failure.message].filter(Boolean).join(': ') };
 }

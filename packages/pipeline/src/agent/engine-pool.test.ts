@@ -96,7 +96,7 @@ test('a load that another plan helps goes on under that, as often as there is on
 });
 
 test('an engine that the kernel ended for want of memory is not loaded again under the same plan', async () => {
-  const exit = { code: null, signal: 'SIGKILL', how: 'SIGKILL by the kernel', firstError: '', tail: [], logFile: '', isOutOfMemory: true } as const;
+  const exit = { code: null, signal: 'SIGKILL', how: 'SIGKILL by the kernel', firstError: '', tail: [], logFile: '', exhausted: { what: 'the machine has none left' } } as const;
   const killed = new WorkerFailure({ kind: 'ended', role: 'engine', worker: 'engine-0', logFile: 'engine-0.log', exit: { ...exit, tail: [] } });
   const { restart, lease, spawned } = await openPool([undefined, killed]);
   await restart();

@@ -37,9 +37,9 @@ export class EnginePool {
     this.#input = input;
   }
 
-  /** Spawns the replicas; they import while the requests are rendered. */
+  /** Spawns replicas until there are `count`; they import while the requests are rendered. */
   start(count: number): void {
-    for (let number = 0; number < count; number += 1) {
+    for (let number = this.replicas.length; number < count; number += 1) {
       this.replicas.push({
         number, handle: this.#input.spawn(number), plan: undefined, loaded: undefined, inFlight: 0, hasSolo: false, barrenRestarts: 0, isDown: false,
       });

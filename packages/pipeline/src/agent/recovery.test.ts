@@ -94,7 +94,7 @@ test('a replica that fails under a plan that others have left takes theirs', asy
 test('an engine that the kernel ended for want of memory takes a rung, one that somebody killed takes none', async () => {
   const exit = { code: null, signal: 'SIGKILL', how: 'SIGKILL by the kernel', firstError: '', tail: [], logFile: '' } as const;
   const ended = setUp();
-  await ended.fail(0, ended.replicaOf(ended.plan), { ...exit, tail: [], isOutOfMemory: true });
+  await ended.fail(0, ended.replicaOf(ended.plan), { ...exit, tail: [], exhausted: { what: 'the machine has none left' } });
   expect(ended.rungs).toEqual(['rung_taken']);
   const killed = setUp();
   await killed.fail(0, killed.replicaOf(killed.plan), { ...exit, tail: [] });

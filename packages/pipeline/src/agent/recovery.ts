@@ -60,6 +60,7 @@ export async function recoverFromFailure(input: RecoveryInput, failed: FailedAtt
     downfall.fallen.push(failed.shard);
     downfall.resumed ??= input.pool.restart({ ...replacement, plan: rung }).then(() => requeueFallen(input, downfall));
     await downfall.resumed;
+    // Those that fell after the first were queued again.
     return requeueFallen(input, downfall);
   }
   await input.pool.restart({ ...replacement, plan: input.tried.at(-1) as Plan, cuts: failed.shard.cuts });

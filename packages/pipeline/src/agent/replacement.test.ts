@@ -9,8 +9,8 @@ const plan = { maxNumSeqs: 8 } as Plan;
 const smaller = { maxNumSeqs: 4 } as Plan;
 const worker = { role: 'engine', worker: 'engine-0', logFile: 'engine-0.log' } as const;
 const say = (failure: Failure) => new WorkerFailure({ ...worker, kind: 'failed', failure });
-const died = (isOutOfMemory?: true) => new WorkerFailure({
-  ...worker, kind: 'ended', exit: { code: null, signal: 'SIGKILL', how: 'killed', firstError: '', tail: [], logFile: '', ...(isOutOfMemory ? { isOutOfMemory } : {}) },
+const died = (isOutOfMemory = false) => new WorkerFailure({
+  ...worker, kind: 'ended', exit: { code: null, signal: 'SIGKILL', how: 'killed', firstError: '', tail: [], logFile: '', ...(isOutOfMemory ? { exhausted: { what: 'the machine has none left' } } : {}) },
 });
 
 test('a process that dies while it loads is replaced under its plan, also one that died before it could take the command', async () => {

@@ -34,5 +34,5 @@ export function findRetryReason(thrown: unknown): string | undefined {
 /** True where the process ended under its command, or before it could take one, and not for want of memory. */
 function hasEnded(thrown: unknown): boolean {
   const failure = thrown instanceof AssayError && thrown.code === 'WORKER_START' ? thrown.cause : thrown;
-  return failure instanceof WorkerFailure && failure.kind === 'ended' && !failure.exit?.isOutOfMemory;
+  return failure instanceof WorkerFailure && failure.kind === 'ended' && !failure.exhausted;
 }

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { GIB, MIB } from '@assay/domain';
 import { choosePlan, nextRung, parseModelFacts, type Plan, planProbeSteps, type Work } from '@assay/planner';
 import { INDEX_COLUMNS, type RequestIndex } from '@assay/protocol';
 import { createLogger } from '@assay/telemetry';
@@ -8,8 +9,6 @@ import { makeTempDir } from '../../../../test/support/temp-dir.ts';
 import { openExperience, type ProbedPlan } from './experience.ts';
 import type { SubjectInput } from './subject.ts';
 
-const GIB = 2 ** 30;
-const MIB = 2 ** 20;
 const RATES: Work = { request: 0.01, scored: 0.001, prefill: 0.001, decode: 0.004, attention: 1e-7 };
 const MEASURED = {
   done: { requests: 8, scoredRequests: 8, promptTokens: 32_000, scoredTokens: 32_000, newTokens: 0, promptPairs: 64_000_000, decodePairs: 0 },

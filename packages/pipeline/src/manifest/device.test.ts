@@ -1,10 +1,10 @@
+import { GIB } from '@assay/domain';
 import type { Loaded, Rank } from '@assay/protocol';
 import { expect, test } from 'vitest';
 import { buildSampleEffective, buildSampleRank } from '../../../../test/support/sample-effective.ts';
 import { recordReplicas } from '../records/engine-record.ts';
 import { describeDevice } from './device.ts';
 
-const GIB = 2 ** 30;
 // What nvidia-smi lists: the first GPU is somebody else's.
 const NODE = [
   { index: '0', name: 'NVIDIA T4', uuid: 'GPU-other', driver_version: '570.1', 'memory.total': '15360' },

@@ -6,7 +6,7 @@ import { GPU_FIELDS, type GpuProcess, type GpuRow, parseGpuProcesses, parseGpuRo
 import { parseMigList, parseMigStates, type SliceState } from './mig-slices.ts';
 import { askNvidiaSmi, type SmiAnswer, type SmiOptions } from './nvidia-smi.ts';
 import { type GpuLinks, parseTopology } from './nvlink-topology.ts';
-import { explainNoChoice, type Selectable, selectVisible } from './visible-devices.ts';
+import { explainNoChoice, type Selectable, selectVisible, VISIBLE_DEVICES } from './visible-devices.ts';
 
 interface GpuSurvey {
   gpus: GpuFacts[];
@@ -29,7 +29,7 @@ const FORMAT = '--format=csv,noheader,nounits';
 
 /** Throws DEVICE_UNKNOWN or CONFIG_VALUE where CUDA_VISIBLE_DEVICES is wrong. */
 export async function surveyGpus(options: SurveyOptions): Promise<GpuSurvey> {
-  const visible = options.env['CUDA_VISIBLE_DEVICES'];
+  const visible = options.env[VISIBLE_DEVICES];
   const none = (...leftOut: LeftOutDevice[]) => ({ gpus: [], leftOut: [...leftOut, ...explainNoChoice(0, visible)] });
   const answer = await askGpus(options);
   if (answer.kind === 'absent') return none();

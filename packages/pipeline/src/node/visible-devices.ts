@@ -35,11 +35,11 @@ export function selectVisible<Device extends Selectable>(devices: readonly Devic
 }
 
 /** What a choice means that leaves a node with GPUs none, or names one on a node without. Of any other there is nothing to say. */
-export function explainNoChoice(gpus: number, visible: string | undefined): LeftOutDevice[] {
+export function explainNoChoice(gpuCount: number, visible: string | undefined): LeftOutDevice[] {
   if (visible === undefined) return [];
   const isNone = listNames(visible).length === 0;
-  if (isNone !== gpus > 0) return [];
-  const all = gpus === 1 ? 'the GPU of this node is' : `the ${gpus} GPUs of this node are`;
+  if (isNone !== gpuCount > 0) return [];
+  const all = gpuCount === 1 ? 'the GPU of this node is' : `the ${gpuCount} GPUs of this node are`;
   const why = isNone ? `is ${visible.trim() || 'empty'}, so ${all} not used` : `is ${visible}, and no GPU was found here`;
   return [{ id: VISIBLE_DEVICES, name: VISIBLE_DEVICES, why: `${VISIBLE_DEVICES} ${why}: this run is on the CPU` }];
 }

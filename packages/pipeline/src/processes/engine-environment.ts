@@ -8,9 +8,11 @@ interface EnvironmentInput {
   node: Pick<NodeFacts, 'gpus'>;
   /** undefined while no plan is chosen. */
   layout: Pick<Plan, 'threadsPerWorker'> | undefined;
+  /** The user's environment. */
+  env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Threads and arenas are laid out on CPU only: a GPU's engine uses the host as vLLM would. */
-export function processEnvOf({ home, engine, node, layout }: EnvironmentInput): Record<string, string> {
-  return { ASSAY_HOME: home, ASSAY_ENGINE: engine, ...(layout && node.gpus.length === 0 ? cpuProcessEnvOf(layout) : {}) };
+export function processEnvOf({ home, engine, node, layout, env }: EnvironmentInput): Record<string, string> {
+  return { ASSAY_HOME: home, ASSAY_ENGINE: engine, ...(layout && node.gpus.length === 0 ? cpuProcessEnvOf({ ...layout, tunables: env['GLIBC_TUNABLES'] }) : {}) };
 }

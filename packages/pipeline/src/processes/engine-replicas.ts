@@ -29,14 +29,14 @@ interface EngineSpawn {
 }
 
 export function spawnEngine(prepared: Prepared, { number, layout, limit, onResults }: EngineSpawn): WorkerHandle {
-  const { context, node } = prepared;
+  const { context, node, env } = prepared;
   const { config, home, log, python, run } = context;
   const name = `engine-${number}`;
   const cpus = layout?.cpuSets[number];
   const memoryGroup = limit.makeGroup(name);
   const handle: WorkerHandle = spawnWorker({
     role: 'engine', name, python, pythonPath: WORKER_PATH, logFile: workerLogFile(run.dir, name), log,
-    env: processEnvOf({ home, engine: config.model, node, layout }),
+    env: processEnvOf({ home, engine: config.model, node, layout, env }),
     ...(cpus ? { cpus } : {}),
     ...(memoryGroup ? { memoryGroup } : {}),
     onEvent: (event) => { if (event.type === 'results') onResults(event); },

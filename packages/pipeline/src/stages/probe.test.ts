@@ -1,7 +1,7 @@
 // What a run is told that nothing fitted in: which replica said so, and the least that would help.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AssayError } from '@assay/domain';
+import { AssayError, GIB } from '@assay/domain';
 import { choosePlan, nextRung, parseModelFacts, type Plan, type PlanInput } from '@assay/planner';
 import { INDEX_COLUMNS, type Probed, type RequestIndex } from '@assay/protocol';
 import { Metrics } from '@assay/telemetry';
@@ -12,8 +12,6 @@ import type { ProbeReport } from '../records/probe-report.ts';
 
 type Context = Parameters<typeof probePlan>[0];
 type Processes = Parameters<typeof probePlan>[1];
-
-const GIB = 2 ** 30;
 
 const columns = Object.fromEntries(INDEX_COLUMNS.map((name) => [name, new Uint32Array(8)])) as RequestIndex['columns'];
 columns.contextTokens.fill(900);
