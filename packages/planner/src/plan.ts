@@ -1,9 +1,9 @@
 // A plan: how the model and the batches of one run lie on the devices. Everything in it is chosen, nothing is measured.
 import type { Determinism, PlanLayout } from '@assay/domain';
-import type { RunDtype } from './dtypes.ts';
-import type { MemoryEstimate, MemoryPlan } from './memory.ts';
-import type { ModelFacts } from './model-facts.ts';
-import type { WorkloadSummary } from './workload.ts';
+import type { RunDtype } from './model/dtypes.ts';
+import type { MemoryEstimate, MemoryPlan } from './memory/memory.ts';
+import type { ModelFacts } from './model/model-facts.ts';
+import type { WorkloadSummary } from './requests/workload.ts';
 
 export interface Plan extends PlanLayout, MemoryPlan {
   dtype: RunDtype;
