@@ -17,7 +17,7 @@ test('without RUN a command takes the latest run in runs/ and names it on stderr
     for (const command of ['status', 'logs']) {
       const [stdout, stderr] = [collect(), collect()];
       await runCommand({ argv: [command, '--json'], cwd, env: {}, stdout, stderr });
-      expect(stderr.text()).toContain(`assay: no run was named: the latest in runs/ is ${run.dir}\n`);
+      expect(stderr.text()).toContain(`note: no run was named: the latest in runs/ is ${run.dir}\n`);
       expect(stdout.text()).not.toContain('no run was named');
     }
     const named = collect();

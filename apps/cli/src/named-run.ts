@@ -7,6 +7,6 @@ export const RUN_ARGUMENT = ['[run]', 'a run directory, or the id of a run in ru
 export async function takeRun(name: string | undefined, { cwd, stderr }: Pick<Surroundings, 'cwd' | 'stderr'>): Promise<RunDirectory> {
   if (name !== undefined) return findRun(name, cwd);
   const run = await findLatestRun(cwd);
-  stderr.write(`assay: no run was named: the latest in runs/ is ${run.dir}\n`);
+  stderr.write(`note: no run was named: the latest in runs/ is ${run.dir}\n`);
   return run;
 }

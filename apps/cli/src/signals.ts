@@ -12,13 +12,19 @@ interface Interrupts {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** `tell` gets one line per signal, for people. */
-export function listenForInterrupts(source: NodeJS.EventEmitter, env: Surroundings['env'], tell: (text: string) => void): Interrupts {
+interface Telling {
+  /** Gets one line per signal, for people. */
+  tell(text: string): void;
+  /** What the first signal does. */
+  firstDoes: string;
+}
+
+export function listenForInterrupts(source: NodeJS.EventEmitter, env: Surroundings['env'], { tell, firstDoes }: Telling): Interrupts {
   const drain = new AbortController();
   const stop = new AbortController();
   const onSignal = (signal: string): void => {
     if (!drain.signal.aborted) {
-      tell(`${signal}: ending the run; once more stops it at once`);
+      tell(`${signal}: ${firstDoes}`);
       drain.abort(signal);
     } else if (!stop.signal.aborted && signal !== 'SIGHUP') {
       tell(`${signal}: stopping now`);

@@ -75,7 +75,7 @@ export const runConfigSchema = z.strictObject({
   plan: z.union([z.literal('auto'), planRequestSchema]).default('auto').describe('auto, or data=2,tensor=1,pipeline=1,max_num_seqs=64,…'),
   limits: limitsSchema.default({}).describe('limits of each engine worker: memory=5GiB,kind=address_space'),
   scoring: z.enum(['exact', 'fast']).default('exact').describe('exact: lm_eval\'s own sampling parameters, request by request; fast is not in this version'),
-  determinism: z.enum(['fast', 'strict', 'isolated']).optional().describe('strict: bit-equal reruns; isolated: each result depends on its request alone'),
+  determinism: z.enum(['fast', 'strict', 'isolated']).optional().describe('fast (the default): batches as they come; strict: bit-equal reruns; isolated: each result depends on its request alone'),
   probe: z.boolean().default(true).describe('before the first request, run the largest step of this run with dummy data, so that what does not fit is found out first'),
   overlong: z.enum(['truncate', 'refuse']).default('truncate').describe('prompts longer than the context window: truncate cuts them and counts them, refuse ends the run before a model is loaded'),
   request_timeout: timeout.default(600).describe('seconds one request may take in the engine; then it counts as a try (max_tries)'),
@@ -83,7 +83,7 @@ export const runConfigSchema = z.strictObject({
   stall_timeout: timeout.default(300).describe('seconds a worker may go without progress before it is ended and its shard is given out again'),
   max_tries: z.int().positive().default(3).describe('tries of a request that ends in an engine error or in request_timeout'),
   waive_coverage: z.boolean().default(false).describe('give scores although requests are missing; recorded'),
-  metrics: z.string().regex(/^[^:]+:\d+$/).meta({ form: 'HOST:PORT' }).optional().describe('HOST:PORT to serve Prometheus metrics on while the run lasts'),
+  metrics: z.string().regex(/^[^:]+:\d+$/).refine((address) => Number(address.split(':')[1]) <= 65_535, 'ports end at 65535').meta({ form: 'HOST:PORT' }).optional().describe('HOST:PORT to serve Prometheus metrics on while the run lasts'),
 });
 
 export type RunConfig = z.output<typeof runConfigSchema>;

@@ -30,7 +30,7 @@ export const ERRORS = define({
   // usage: the command, the configuration or the files it names
   CONFIG_SYNTAX: { kind: 'usage', what: '{place}: {problem}', remedy: 'Correct the file; nothing has been started.' },
   CONFIG_UNKNOWN_KEY: { kind: 'usage', what: '{place}: unknown key "{key}"', remedy: '{nearest}' },
-  CONFIG_VALUE: { kind: 'usage', what: '{place}: {key}: {problem}', remedy: 'Give a value of the stated form; `assay run --help` lists them.' },
+  CONFIG_VALUE: { kind: 'usage', what: '{place}: {key}: {problem}', remedy: '{instead}', instead: 'Give a value of the stated form; `assay run --help` lists them.' },
   FLAG_UNKNOWN: { kind: 'usage', what: 'unknown flag {flag}', remedy: '{nearest}' },
   ARGUMENT_UNKNOWN: { kind: 'usage', what: 'unknown {what} "{name}"', remedy: '{nearest}' },
   FLAG_REFUSED: { kind: 'usage', what: '{flag} is not supported: {reason}', remedy: '{instead}' },
@@ -49,7 +49,7 @@ export const ERRORS = define({
   RUN_DIFFERS: { kind: 'usage', what: '{dir} holds a run of another configuration: {differences}', remedy: 'Choose another --output_path, or give the same settings to resume it.' },
   RUN_BUSY: { kind: 'usage', what: '{dir} is in use by another process (pid {pid})', remedy: 'Wait for it to end, or choose another --output_path.' },
   RUN_NOT_FOUND: { kind: 'usage', what: 'no run at {dir}', remedy: 'Give the path of a run directory; `assay run` prints it.' },
-  SCORES_MISSING: { kind: 'usage', what: '{dir} has no scores yet: the run is {state}', remedy: '`assay status` shows how far it is; the same command completes it.' },
+  SCORES_MISSING: { kind: 'usage', what: '{dir} has no scores yet: the run is {state}', remedy: '{instead}', instead: 'The command that started it, given again, completes it; `assay status` shows how far it is.' },
   RUN_VERSION: { kind: 'usage', what: '{dir}: schema {found}, this version reads {known}: {problem}', remedy: 'Read it with the version of Assay that wrote it, or give another --output_path to run anew.' },
   RESULTS_DAMAGED: { kind: 'usage', what: '{place}: {problem}', remedy: '{instead}' },
   PLAN_IMPOSSIBLE: { kind: 'usage', what: 'the plan cannot be run: {problem}', remedy: '{instead}' },
@@ -66,7 +66,7 @@ export const ERRORS = define({
   OUTPUT_NOT_WRITABLE: { kind: 'environment', what: '{dir} cannot be written: {problem}', remedy: 'Choose another --output_path.' },
   DISK_FULL: { kind: 'environment', what: 'no space: {dir} has {free} free, {needed} needed', remedy: 'Free some space; the same command resumes the run.' },
   TOO_MANY_FILES: { kind: 'environment', what: 'too many files are open: {problem}', remedy: 'Raise the limit: `ulimit -n 1024` in this shell, LimitNOFILE of a service, `--ulimit nofile=1024` of a container. Then give the same command again.' },
-  DEVICE_UNKNOWN: { kind: 'environment', what: 'CUDA_VISIBLE_DEVICES names {names}, and this node has {devices}', remedy: 'Let it name devices of this node (`nvidia-smi -L` lists them), unset it to use them all, or set it to nothing to run on the CPU.' },
+  DEVICE_UNKNOWN: { kind: 'environment', what: 'CUDA_VISIBLE_DEVICES names {problem}', remedy: 'Let it name devices of this node, each once (`nvidia-smi -L` lists them), unset it to use them all, or set it to nothing to run on the CPU.' },
   DEVICES_BUSY: { kind: 'environment', what: 'no GPU is free: {devices}', remedy: 'Wait for what uses them to end; CUDA_VISIBLE_DEVICES set to nothing runs on the CPU.' },
   CGROUP_UNAVAILABLE: {
     kind: 'environment', what: 'limits.kind: cgroup cannot be had here: {problem}',

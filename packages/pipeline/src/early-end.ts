@@ -32,7 +32,7 @@ function describeEnd({ drain, stop, run }: RunContext, thrown: unknown): AssayEr
 /** Refused: the command or the machine has to change before anything can be done. */
 const REFUSALS: readonly AssayError['kind'][] = ['usage', 'environment'];
 
-/** After everything was closed. */
+/** After all that writes there was closed. */
 export async function leaveDirectory({ run, ui }: Pick<RunContext, 'run' | 'ui'>, error: AssayError): Promise<void> {
   // A log that the error names has to be there.
   const isRefusal = REFUSALS.includes(error.kind) && !error.remedy.includes(run.paths.logsDir);

@@ -5,6 +5,7 @@ import {
   type AssayEnvironment, type CodeVersion, type EventLog, listAttempts, openEventLog, openRunDirectory, type OpenRunDirectory, readCodeVersion, readEnvironment, resolveHome, selectRunSettings, writeConfig,
 } from '@assay/store';
 import { createLogger, Metrics, type MetricsServer, parseListenAddress, serveMetrics } from '@assay/telemetry';
+import { leaveDirectory } from './early-end.ts';
 import { openExperience } from './experience/experience.ts';
 import type { IdleClock } from './idle-clock.ts';
 import { DeviceLeases } from './node/device-leases.ts';
@@ -30,7 +31,8 @@ export interface Prepared {
   halt(reason: AssayError): void;
   /** Starts an epoch and leases the GPUs: from here on the run is at work. Throws DEVICES_BUSY. */
   begin(): Promise<void>;
-  close(): Promise<void>;
+  /** `error`: why it ended early, which decides what becomes of its directory. */
+  close(error?: AssayError): Promise<void>;
 }
 
 /** Throws usage and environment errors; nothing but the run directory has been made then. */
@@ -73,7 +75,7 @@ export async function prepareRun(input: RunInput, idle: IdleClock): Promise<Prep
       // Hardware that was only described is nobody's.
       if (!input.node) prepared.node = await leases.take(context, node);
     },
-    close: () => closeRun({ context, server, deadline, leases }),
+    close: (error) => closeRun({ context, server, deadline, leases }, error),
   };
   return prepared;
 }
@@ -116,11 +118,12 @@ interface Closing {
   leases: DeviceLeases;
 }
 
-async function closeRun({ context, server, deadline, leases }: Closing): Promise<void> {
+async function closeRun({ context, server, deadline, leases }: Closing, error: AssayError | undefined): Promise<void> {
   clearTimeout(deadline);
   leases.release();
   await server?.close();
   await context.experience.settle();
   await context.events.close();
+  if (error) await leaveDirectory(context, error);
   context.run.close();
 }

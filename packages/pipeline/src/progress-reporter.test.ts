@@ -38,22 +38,24 @@ function openReporter() {
   const speeds: MeasuredRun[] = [];
   const answers = new AnswerHistory(rendered, []);
   const replica = () => ({ number: 0, handle: { name: 'engine-0', state: 'busy', startSeconds: 2 }, plan: PLAN, loaded: { seconds: 3 }, isDown: false });
-  const pool = { replicas: [replica()], readyCount: () => 1 };
+  const pool = { replicas: [replica()], readyCount: () => pool.replicas.filter(({ isDown }) => !isDown).length };
+  const shown: { remaining: { seconds: number | null } }[] = [];
   const context = {
-    epoch: 1, metrics: new Metrics({ version: '0', commit: null }), ui: { onProgress: () => undefined }, events: { append: async () => undefined },
+    epoch: 1, metrics: new Metrics({ version: '0', commit: null }), ui: { onProgress: (progress: (typeof shown)[number]) => shown.push(progress) }, events: { append: async () => undefined },
     experience: { recallRates: () => undefined, noteAnswers: () => undefined, noteSpeed: (_: Plan, measured: MeasuredRun) => speeds.push(measured) },
   } as unknown as Context;
   const shards = new ShardLedger({ shards: [], order, isAtomic: false, isFinal: (row) => results.isFinal(row), logMove: () => undefined });
   const reporter = new ProgressReporter(context, { index, results, shards, pool, order, plan: PLAN, answers, oldestLeaseAtMs: () => undefined } as unknown as Parts);
   /** As an attempt's results become durable. */
-  const store = (attempt: number, newTokens: number) => {
-    for (let row = 0; row < COUNT; row += 1) {
-      const result = { row, task: 0, outcome: 'ok', newTokens, cachedTokens: 0 } as Result;
-      results.add({ epoch: 1, shard: '0', attempt, offset: row, length: 1, result });
-      reporter.note([result], Date.now());
-    }
+  const storeRow = (row: number, attempt = 1, newTokens = 20) => {
+    const result = { row, task: 0, outcome: 'ok', newTokens, cachedTokens: 0 } as Result;
+    results.add({ epoch: 1, shard: '0', attempt, offset: row, length: 1, result });
+    reporter.note([result], Date.now());
   };
-  return { reporter, pool, replica, store, speeds, answers };
+  const store = (attempt: number, newTokens: number) => {
+    for (let row = 0; row < COUNT; row += 1) storeRow(row, attempt, newTokens);
+  };
+  return { reporter, pool, replica, store, storeRow, shown, speeds, answers };
 }
 
 async function runPhase(happen: (pool: ReturnType<typeof openReporter>) => void = () => undefined) {
@@ -84,4 +86,20 @@ test('a request that is answered twice is one answer, and the first that came co
   store(1, 20);
   store(2, 40);
   expect(answers.summarize(() => COUNT)).toMatchObject([{ answers: COUNT, meanTokens: 20 }]);
+});
+
+test('while no worker is ready the time left is unknown, and known again with the next one that is', async () => {
+  const { reporter, pool, replica, storeRow, shown } = openReporter();
+  reporter.start();
+  await vi.advanceTimersByTimeAsync(5_000);
+  for (let row = 0; row < COUNT / 2; row += 1) storeRow(row);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(shown.at(-1)?.remaining.seconds).toBeGreaterThan(0);
+  pool.replicas[0]!.isDown = true;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(shown.at(-1)?.remaining.seconds).toBeNull();
+  pool.replicas = [replica()];
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(shown.at(-1)?.remaining.seconds).toBeGreaterThan(0);
+  await reporter.stop();
 });

@@ -107,7 +107,9 @@ export class ProgressReporter {
     if (!this.#hasReported) this.#counted.steps += steps;
     this.#hasReported = true;
     this.#model.observe({ atSeconds, ...this.#countSinceStart() });
-    const remaining = this.#model.estimate(atSeconds);
+    const estimate = this.#model.estimate(atSeconds);
+    // While no worker computes, the speed of before says nothing of the end.
+    const remaining = pool.readyCount() > 0 || estimate.fraction === 1 ? estimate : { ...estimate, seconds: null };
     this.#context.ui.onProgress({
       finalRequests: results.finalCount,
       totalRequests: results.index.count,

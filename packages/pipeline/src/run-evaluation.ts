@@ -3,7 +3,7 @@
 import { AssayError } from '@assay/domain';
 import type { Rendered } from '@assay/protocol';
 import { readManifest } from '@assay/store';
-import { leaveDirectory, recordEnd } from './early-end.ts';
+import { recordEnd } from './early-end.ts';
 import { IDLE_CAUSES, IdleClock } from './idle-clock.ts';
 import type { RunSummary } from './observer.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
@@ -55,8 +55,7 @@ async function runOnce(input: RunInput, onFound: (dir: string) => void): Promise
     error = await recordEnd(context, thrown);
     throw error;
   } finally {
-    await prepared.close();
-    if (error) await leaveDirectory(context, error);
+    await prepared.close(error);
   }
 }
 

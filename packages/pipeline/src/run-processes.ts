@@ -38,7 +38,7 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   let layout = layOutEarly(prepared);
   const ports = new EnginePorts(context.home, prepared.env);
   const limit = openMemoryLimit(context);
-  const sockets = makeSocketFolder(context.home);
+  const sockets = await makeSocketFolder(context.home);
   const spawn = (number: number) => spawnEngine(prepared, { number, layout, limit, onResults: (message) => wired.dispatcher?.handleResults(message) });
   const pool = new EnginePool({
     spawn,
@@ -90,7 +90,7 @@ export async function startProcesses(prepared: Prepared): Promise<RunProcesses> 
   };
 }
 
-function raceEnd<Value>({ drain, stop }: RunContext, work: Promise<Value>): Promise<Value> {
+export function raceEnd<Value>({ drain, stop }: Pick<RunContext, 'drain' | 'stop'>, work: Promise<Value>): Promise<Value> {
   const ending = AbortSignal.any([drain, stop]);
   return new Promise((resolve, reject) => {
     const end = () => reject(ending.reason instanceof Error ? ending.reason : new AssayError('INTERRUPTED', { instead: 'Nothing was kept; start it again.' }));

@@ -16,7 +16,7 @@ export function renderPlan(plan: PlanView, time?: TimeEstimate): string {
     `plan    ${describeLayout(plan)}, ${plan.dtype}, ${plan.enforceEager ? 'not compiled (eager)' : 'compiled'}`,
     `batch   max_num_seqs ${plan.maxNumSeqs} sequences, max_num_batched_tokens ${plan.maxNumBatchedTokens} tokens a step, max_model_len ${plan.maxModelLen} tokens, prefix cache ${plan.enablePrefixCaching ? 'on' : 'off'}`,
     ...renderMemory(plan),
-    ...(time ? renderTime(time) : []),
+    ...(time ? renderTime(time, plan.device) : []),
     ...plan.why.map((reason, place) => `${place === 0 ? 'why    ' : '       '} - ${reason}`),
   ].join('\n');
 }
@@ -44,9 +44,9 @@ function renderMemory({ memory, memoryLimitBytes }: PlanView): string[] {
 }
 
 /** To the last result; what comes before and after is the harness's. */
-function renderTime(time: TimeEstimate): string[] {
+function renderTime(time: TimeEstimate, device: PlanView['device']): string[] {
   return [
-    `time    about ${formatSeconds(time.wallSeconds)} from start to last result, ${time.deviceHours.toFixed(2)} device-hours; ${describeBasis(time)}`,
+    `time    about ${formatSeconds(time.wallSeconds)} from start to last result, ${time.deviceHours.toFixed(2)} ${device === 'cpu' ? 'core-hours' : 'GPU-hours'}; ${describeBasis(time)}`,
     `        = ${describeParts(time)}`,
   ];
 }

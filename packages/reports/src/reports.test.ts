@@ -101,10 +101,11 @@ test('the time of a plan is told by its parts, and what it rests on', () => {
   const time: TimeEstimate = { startSeconds: 10, loadSeconds: 4, prefillSeconds: 35, decodeSeconds: 2, communicationSeconds: 0, wallSeconds: 51, deviceHours: 0.03, correctedBy: 3, bound: { prefill: 'compute', decode: 'memory' } };
   expect(renderPlan({ ...plan, why: [] }, time).split('\n').slice(4)).toMatchInlineSnapshot(`
     [
-      "time    about 51 s from start to last result, 0.03 device-hours; corrected by 3 earlier runs",
+      "time    about 51 s from start to last result, 0.03 core-hours; corrected by 3 earlier runs",
       "        = start 10 s + load 4 s + prompts 35 s (bound by operations) + answers 2 s (bound by memory bandwidth)",
     ]
   `);
+  expect(renderPlan({ ...plan, device: 'cuda' }, time)).toContain(', 0.03 GPU-hours;');
   expect(renderPlan(plan, { ...time, correctedBy: 1 })).toContain('; corrected by 1 earlier run\n');
   expect(renderPlan(plan, { ...time, correctedBy: 0 })).toContain('; an estimate: docs/planning.md says from what\n');
 });

@@ -1,7 +1,7 @@
 // A lock that the kernel frees when its holder dies, kill -9 included. Node has no flock, so SQLite's lock on an empty
 // database file stands in for it: nothing is ever written there, and nobody else may open the file (POSIX drops a process's
 // locks when it closes any descriptor of the file). The holder's pid lies beside it, for people only.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,7 +43,10 @@ function openExclusively(path: string): DatabaseSync | undefined {
   try {
     database = new DatabaseSync(path, { timeout: 0 });
     database.exec('PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE');
-    return database;
+    if (existsSync(path)) return database;
+    // Its holder has just taken it away with its folder: a lock on a file that is gone keeps nobody out.
+    database.close();
+    return undefined;
   } catch (error) {
     if (database?.isOpen) database.close();
     if (isBusy(error)) return undefined;

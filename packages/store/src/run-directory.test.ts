@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -135,7 +136,6 @@ describe('a run that never was', () => {
     const cwd = makeTempDir();
     const discard = async (request: RunRequest) => {
       const run = await open(request);
-      run.close();
       await run.discard();
     };
     await discard(ask(cwd));
@@ -146,20 +146,28 @@ describe('a run that never was', () => {
     expect(await readdir(join(cwd, 'runs'))).toHaveLength(1);
   });
 
+  it('is gone before another start can begin in its folder', async () => {
+    const cwd = makeTempDir();
+    const request = ask(cwd, { outputPath: 'shared' });
+    const discarded = (await open(request)).discard();
+    await expect(open(request)).rejects.toMatchObject({ code: 'RUN_BUSY' });
+    await discarded;
+    const next = await open(request);
+    expect(existsSync(next.paths.header)).toBe(true);
+  });
+
   it('leaves a folder that was there, what others put into it, and a run that it resumed', async () => {
     const cwd = makeTempDir();
     await mkdir(join(cwd, 'mine'));
     const run = await open(ask(cwd, { outputPath: 'mine' }));
-    await writeFile(join(run.dir, 'notes.txt'), '');
-    run.close();
+    for (const name of ['notes.txt', 'run.lock.mine']) await writeFile(join(run.dir, name), '');
     await run.discard();
-    expect(await readdir(join(cwd, 'mine'))).toEqual(['notes.txt']);
+    expect(await readdir(join(cwd, 'mine'))).toEqual(['notes.txt', 'run.lock.mine']);
 
     const dir = await make(ask(cwd));
     const before = await readdir(dir);
     const resumed = await open(ask(cwd));
     expect(resumed).toMatchObject({ dir, isResumed: true });
-    resumed.close();
     await resumed.discard();
     expect(await readdir(dir)).toEqual(before);
   });

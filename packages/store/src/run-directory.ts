@@ -29,7 +29,7 @@ export interface OpenRunDirectory extends RunDirectory {
   isFound: boolean;
   /** Gives the lock back. */
   close(): void;
-  /** Takes away what this start has made of it, for a run that never was; after `close`. One that is resumed stays. */
+  /** In place of `close`: takes away what this start has made of it, for a run that never was. One that is resumed stays. */
   discard(): Promise<void>;
 }
 
@@ -125,6 +125,6 @@ async function makeOpen({ dir, madeFrom }: Pick<RunLocation, 'dir' | 'madeFrom'>
   return {
     dir, header, paths: buildRunPaths(dir), isResumed, isFound,
     close: () => lock.release(),
-    discard: async () => { if (!isResumed) await discardFolder(dir, madeFrom); },
+    discard: async () => (isResumed ? lock.release() : discardFolder({ dir, madeFrom, lock })),
   };
 }

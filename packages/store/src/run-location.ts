@@ -6,7 +6,7 @@ import { AssayError } from '@assay/domain';
 import { toDiskError } from './disk.ts';
 import { compareIdentities, digestOf, formatDifferences, type JsonObject } from './identity.ts';
 import { readRunHeader, type RunHeader } from './run-header.ts';
-import { RUN_FILES } from './run-paths.ts';
+import { LOCK_FILES } from './run-paths.ts';
 
 /** Settings that say which evaluation this is. Where one of these differs, DIR holds another run; any other, this run changed. */
 const SUBJECT_KEYS = ['model', 'model_args.pretrained', 'tasks'] as const;
@@ -98,7 +98,7 @@ async function isFolder(dir: string): Promise<boolean> {
 /** Empty, but for the lock of a start that ended before it wrote its header. */
 async function isUnused(dir: string): Promise<boolean> {
   const names = await readdir(dir).catch((error: unknown) => { throw toDiskError(error, dir); });
-  return names.every((name) => name.startsWith(RUN_FILES.lock) || /^\..*\.tmp$/.test(name));
+  return names.every((name) => LOCK_FILES.includes(name) || /^\..*\.tmp$/.test(name));
 }
 
 async function makeTimedFolder({ cwd, model, now }: RunRequest): Promise<RunLocation> {

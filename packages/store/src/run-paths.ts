@@ -25,6 +25,9 @@ export const RUN_FILES = {
   log: 'logs/run.ndjson',
 } as const;
 
+/** The lock, and what lies beside it. */
+export const LOCK_FILES: readonly string[] = ['', '.pid', '-journal'].map((suffix) => `${RUN_FILES.lock}${suffix}`);
+
 const RESULTS_SUFFIX = '.ndjson';
 
 type RunFile = keyof typeof RUN_FILES;

@@ -52,7 +52,7 @@ describe('a worker that does not start', () => {
 
   test('is a WORKER_START when it stays silent', async () => {
     const { worker } = startTestWorker('happy', { program: ['-c', 'import time; time.sleep(60)'], startTimeoutMs: 200 });
-    await expect(worker.hello).rejects.toMatchObject({ code: 'WORKER_START', details: { problem: 'no hello within 0.2 s' } });
+    await expect(worker.hello).rejects.toMatchObject({ code: 'WORKER_START', details: { problem: 'it was not up within 0.2 s' } });
   });
 
   test('is a WORKER_PROTOCOL when it speaks another version, whatever its hello holds', async () => {

@@ -177,7 +177,7 @@ class Worker implements WorkerHandle {
 
   #limitStart(timeoutMs: number): void {
     const timer = setTimeout(() => {
-      const problem = `no hello within ${timeoutMs / 1000} s`;
+      const problem = `it was not up within ${timeoutMs / 1000} s`;
       this.#refuse(new AssayError('WORKER_START', { role: this.role, worker: this.name, problem, log: this.logFile }));
     }, timeoutMs);
     void this.hello.catch(() => undefined).finally(() => clearTimeout(timer));

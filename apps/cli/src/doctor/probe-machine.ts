@@ -1,11 +1,10 @@
 // What this machine has: processors, memory, devices, disk. Facts only; diagnose.ts says what they mean.
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { AssayError, type ErrorCode } from '@assay/domain';
+import { AssayError } from '@assay/domain';
 import { type NodeFacts, readNodeFacts } from '@assay/pipeline';
 import { freeBytes } from '@assay/store';
 
 const CHOICE = 'CUDA_VISIBLE_DEVICES';
-const REFUSED_CHOICES: readonly ErrorCode[] = ['CONFIG_VALUE', 'DEVICE_UNKNOWN'];
 
 export interface MachineFacts {
   node: string;
@@ -33,7 +32,7 @@ export async function probeMachine(home: string, env: Record<string, string | un
 
 /** A choice of devices that a run would refuse is what this check is to tell. */
 function describeRefusal(thrown: unknown): Pick<NodeFacts, 'gpus' | 'leftOut'> {
-  if (!(thrown instanceof AssayError && REFUSED_CHOICES.includes(thrown.code))) throw thrown;
+  if (!(thrown instanceof AssayError && thrown.code === 'DEVICE_UNKNOWN')) throw thrown;
   return { gpus: [], leftOut: [{ id: CHOICE, name: CHOICE, why: `${thrown.message}: a run would be refused` }] };
 }
 

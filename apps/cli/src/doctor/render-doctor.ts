@@ -6,13 +6,14 @@ const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as co
 
 export function renderDoctor({ version, machine, findings, home, homeEntries, usable }: DoctorReport): string {
   const gpus = machine.gpus.length === 0 ? 'none' : machine.gpus.map(({ name, memoryBytes }) => `${name} ${formatBytes(memoryBytes)}`).join(', ');
+  const nameWidth = Math.max(22, ...homeEntries.map(({ name }) => name.length + 1));
   const lines = [
     `assay ${version} on ${machine.cpus.count} × ${machine.cpus.model}, ${formatBytes(machine.memoryBytes)} memory; GPUs: ${gpus}`,
     '',
     ...findings.flatMap(({ level, check, text, remedy }) => [`${MARKS[level]}${check.padEnd(14)} ${text}`, ...(remedy === null ? [] : [`${' '.repeat(23)}${remedy}`])]),
     '',
     `${home}  (ASSAY_HOME; everything in it can be deleted)`,
-    ...homeEntries.map(({ name, bytes, purpose }) => `  ${name.padEnd(22)}${(bytes === null ? '-' : formatBytes(bytes)).padStart(10)}  ${purpose}`),
+    ...homeEntries.map(({ name, bytes, purpose }) => `  ${name.padEnd(nameWidth)}${(bytes === null ? '-' : formatBytes(bytes)).padStart(10)}  ${purpose}`),
     '',
     usable ? 'This machine can run evaluations.' : 'This machine cannot run evaluations yet: see PROBLEM above.',
   ];

@@ -1,6 +1,10 @@
 """What is decided about the model's prompts and shown before anything runs: BOS, chat template, and doubts about either."""
 
+import json
+from pathlib import Path
 from typing import Any
+
+from transformers.utils import cached_file
 
 from assay_worker.harnesses.render_model import RenderModel
 from assay_worker.protocol import Render
@@ -15,7 +19,12 @@ def describe_bos(model: RenderModel) -> str:
         return "the tokenizer has no BOS token"
     added = model.tok_encode(_SAMPLE)[:1] == [tokenizer.bos_token_id]
     asked = model.model_args.get("add_bos_token")
-    source = "the tokenizer's setting" if asked is None else f"model_args add_bos_token={asked}"
+    if asked is not None:
+        source = f"model_args add_bos_token={asked}"
+    elif not added and wants_bos(model.model_args):
+        source = "the tokenizer adds none, although its configuration asks for it"
+    else:
+        source = "the tokenizer's setting"
     return f"{'added' if added else 'not added'} ({source}); {tokenizer.bos_token!r} is id {tokenizer.bos_token_id}, never twice"
 
 
@@ -27,11 +36,20 @@ def list_model_warnings(command: Render, model: RenderModel, template: str | Non
         warnings.append(f"the tokenizer of {name} has a chat template and it is not applied; --apply_chat_template applies it")
     if template is not None and isinstance(command.apply_chat_template, str) and isinstance(tokenizer.chat_template, str):
         warnings.append(f'the tokenizer of {name} has one chat template without a name; it is applied for "{command.apply_chat_template}"')
-    wants_bos = getattr(tokenizer, "init_kwargs", {}).get("add_bos_token")
-    bos = tokenizer.bos_token_id
-    if wants_bos and bos is not None and model.tok_encode(_SAMPLE)[:1] != [bos] and command.model_args.get("add_bos_token") is None:
+    bos, asked = tokenizer.bos_token_id, command.model_args.get("add_bos_token")
+    if bos is not None and asked is None and model.tok_encode(_SAMPLE)[:1] != [bos] and wants_bos(command.model_args):
         warnings.append(f"the tokenizer of {name} is configured with add_bos_token but adds none; model_args add_bos_token=true forces it")
     return warnings
+
+
+def wants_bos(model_args: dict[str, Any]) -> bool:
+    """Read from the file: transformers drops the key from a fast tokenizer's settings. By now the file is on this machine."""
+    name = str(model_args.get("tokenizer") or model_args.get("pretrained"))
+    try:
+        path = cached_file(name, "tokenizer_config.json", revision=model_args.get("tokenizer_revision"), local_files_only=True)
+        return path is not None and json.loads(Path(path).read_text("utf-8")).get("add_bos_token") is True
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def decide_multiturn(command: Render) -> bool:

@@ -19,7 +19,7 @@ from assay_worker.harnesses.render_model import RenderModel
 from assay_worker.harnesses.request_files import RequestWriter
 from assay_worker.harnesses.session import TaskPart
 from assay_worker.harnesses.task_facts import describe_filters, describe_metrics, digest_named_files, find_split, read_version
-from assay_worker.harnesses.task_lints import lint_task
+from assay_worker.harnesses.task_lints import lint_task, refuse_hopeless
 from assay_worker.harnesses.tasks import Suite
 from assay_worker.harnesses.templates import TemplateWatch
 from assay_worker.protocol import Render, RenderedTask
@@ -48,6 +48,8 @@ def render_task(rendering: Rendering, number: int, name: str) -> tuple[TaskPart,
     fewshot = FewshotWatch()
     fewshot.attach(task)
     part = build_part(rendering, number, name)
+    if not command.predict_only:
+        refuse_hopeless(name, task, part.documents, lambda place: part.numbers.get(place, place))
     add_rows(rendering, part)
     table = rendering.writer.table
     facts = describe_task(rendering, part)

@@ -1,10 +1,13 @@
-"""Doubts about a task that lm_eval passes over in silence; each is one warning with a count and the first place."""
+"""Doubts about a task that lm_eval passes over in silence; each is one warning with a count and the first place. What no answer
+can satisfy in any document is refused."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from lm_eval.api.instance import Instance
-from lm_eval.api.task import Task
+from lm_eval.api.task import ConfigurableTask, Task
+
+from assay_worker.harnesses.refusals import refuse_task
 
 Place = str
 Numbered = Callable[[int], int]
@@ -19,6 +22,25 @@ def lint_task(name: str, task: Task, instances: list[Instance], documents: list[
     return [f"task {name}: {problem} ({len(places)} times, first: {places[0]})" for problem, places in found.items() if places]
 
 
+def refuse_hopeless(name: str, task: Task, documents: list[tuple[int, Any]], number: Numbered) -> None:
+    """A task whose gold answer is among the choices of no document scores 0 whatever the model is."""
+    if len(_find_foreign_golds(task, documents, number)) < len(documents):
+        return
+    place, document = documents[0]
+    gold, choices = task.doc_to_target(document), task.doc_to_choice(document)
+    problem = f"document {number(place)}: its gold answer {gold!r} is none of its {len(choices)} choices, "
+    problem += f"and so it is in all {len(documents)} documents, so no answer can be right"
+    raise refuse_task(name, problem + _explain_literal(task, gold))
+
+
+def _explain_literal(task: Task, gold: Any) -> str:
+    """A word that names no column is a gold answer by itself to lm_eval."""
+    target, columns = task.get_config("doc_to_target"), list(getattr(task, "features", None) or ())
+    if not isinstance(target, str) or target != gold or target in columns:
+        return ""
+    return f"; doc_to_target: {target} names no column, so the word itself is taken; the columns are {', '.join(map(str, columns))}"
+
+
 def _find_double_spaces(instances: list[Instance], number: Numbered) -> list[Place]:
     return [
         f"document {number(one.doc_id or 0)}, choice {one.idx}"
@@ -29,7 +51,8 @@ def _find_double_spaces(instances: list[Instance], number: Numbered) -> list[Pla
 
 def _find_foreign_golds(task: Task, documents: list[tuple[int, Any]], number: Numbered) -> list[Place]:
     """Only where lm_eval's own scorer compares the gold answer with the choices."""
-    if task.OUTPUT_TYPE != "multiple_choice" or callable(task.get_config("process_results")) or getattr(task, "multiple_input", 0):
+    is_own = type(task).process_results is ConfigurableTask.process_results and not callable(task.get_config("process_results"))
+    if task.OUTPUT_TYPE != "multiple_choice" or not is_own or getattr(task, "multiple_input", 0):
         return []
     golds = ((place, _read(task.doc_to_target, document), _read(task.doc_to_choice, document)) for place, document in documents)
     return [f"document {number(place)}, {gold!r}" for place, gold, choices in golds if _is_foreign(gold, choices)]
@@ -40,8 +63,8 @@ def _is_foreign(gold: Any, choices: Any) -> bool:
         return False
     if isinstance(gold, str):
         return gold not in choices
-    numbers = gold if isinstance(gold, list) else [gold]
-    return any(isinstance(one, int) and not 0 <= one < len(choices) for one in numbers)
+    numbers = gold if isinstance(gold, list) and gold else [gold]
+    return all(isinstance(one, int) and not 0 <= one < len(choices) for one in numbers)
 
 
 def _find_stopped_golds(task: Task, instances: list[Instance], documents: list[tuple[int, Any]], number: Numbered) -> list[Place]:

@@ -27,7 +27,7 @@ interface Candidate extends Selectable {
 
 const FORMAT = '--format=csv,noheader,nounits';
 
-/** Throws DEVICE_UNKNOWN or CONFIG_VALUE where CUDA_VISIBLE_DEVICES is wrong. */
+/** Throws DEVICE_UNKNOWN where CUDA_VISIBLE_DEVICES is wrong. */
 export async function surveyGpus(options: SurveyOptions): Promise<GpuSurvey> {
   const visible = options.env[VISIBLE_DEVICES];
   const none = (...leftOut: LeftOutDevice[]) => ({ gpus: [], leftOut: [...leftOut, ...explainNoChoice(0, visible)] });

@@ -17,7 +17,7 @@ interface ReadOptions {
   smiTimeoutMs?: number;
 }
 
-/** Throws DEVICE_UNKNOWN or CONFIG_VALUE where CUDA_VISIBLE_DEVICES is wrong. */
+/** Throws DEVICE_UNKNOWN where CUDA_VISIBLE_DEVICES is wrong. */
 export async function readNodeFacts(env: Readonly<Record<string, string | undefined>>, { smiTimeoutMs = SMI_TIMEOUT_MS }: ReadOptions = {}): Promise<NodeFacts> {
   const [survey, shmBytes] = await Promise.all([surveyGpus({ env, timeoutMs: smiTimeoutMs, isOwn: isOwnProcess }), readSharedMemory()]);
   const group = readGroupLimits();

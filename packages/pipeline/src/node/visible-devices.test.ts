@@ -20,10 +20,10 @@ test.each([
 });
 
 test.each([
-  ['1,1', '1 names GPU-11111111-bbbb a second time'], ['0,GPU-8932f937-aaaa', 'GPU-8932f937-aaaa names GPU-8932f937-aaaa a second time'], ['GPU-', 'GPU- is the beginning of GPU-8932f937-aaaa and of GPU-11111111-bbbb'],
-  ['MIG-2', 'MIG-2 is the beginning of MIG-22222222-cccc and of MIG-23333333-eeee'],
-])('L10: CUDA_VISIBLE_DEVICES=%s is refused', (visible, problem) => {
-  expect(() => select(visible)).toThrow(`environment: CUDA_VISIBLE_DEVICES: ${problem}`);
+  ['1,1', 'GPU-11111111-bbbb twice, the second time as 1'], ['0,GPU-8932f937-aaaa', 'GPU-8932f937-aaaa twice'], ['GPU-', 'GPU-, and so begin GPU-8932f937-aaaa and GPU-11111111-bbbb'],
+  ['MIG-2', 'MIG-2, and so begin MIG-22222222-cccc and MIG-23333333-eeee'],
+])('CUDA_VISIBLE_DEVICES=%s is refused as one that names a device which is not there is', (visible, problem) => {
+  expect(() => select(visible)).toThrow(expect.objectContaining({ code: 'DEVICE_UNKNOWN', exitCode: 3, message: `CUDA_VISIBLE_DEVICES names ${problem}` }));
 });
 
 test('names that fit nothing are refused, a number never taken for the beginning of an id', () => {

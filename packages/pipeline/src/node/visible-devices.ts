@@ -17,8 +17,8 @@ export const VISIBLE_DEVICES = 'CUDA_VISIBLE_DEVICES';
 const END_OF_LIST = new Set(['-1', 'NoDevFiles']);
 
 /**
- * Without a choice all; an empty one means none. Throws DEVICE_UNKNOWN for a name that fits no device, CONFIG_VALUE where a device
- * is named twice or a beginning fits several.
+ * Without a choice all; an empty one means none. Throws DEVICE_UNKNOWN for a name that fits no device or several, and for a device
+ * that is named twice.
  */
 export function selectVisible<Device extends Selectable>(devices: readonly Device[], visible: string | undefined): Device[] {
   if (visible === undefined) return [...devices];
@@ -27,7 +27,7 @@ export function selectVisible<Device extends Selectable>(devices: readonly Devic
   for (const name of listNames(visible)) {
     const found = findDevice(devices, name);
     if (found === undefined) strangers.push(name);
-    else if (chosen.includes(found)) throw refuse(`${name} names ${found.id} a second time`);
+    else if (chosen.includes(found)) throw refuse(name === found.id ? `${name} twice` : `${found.id} twice, the second time as ${name}`);
     else chosen.push(found);
   }
   if (strangers.length > 0) throw refuseStrangers(devices, strangers);
@@ -57,15 +57,15 @@ function findDevice<Device extends Selectable>(devices: readonly Device[], name:
   if (!/^(GPU|MIG)-/.test(name)) return undefined;
   const [first, second] = devices.filter(({ id, parent }) => id.startsWith(name) || parent?.startsWith(name));
   if (first && second && (first.parent === undefined || first.parent !== second.parent || first.id.startsWith(name))) {
-    throw refuse(`${name} is the beginning of ${first.id} and of ${second.id}`);
+    throw refuse(`${name}, and so begin ${first.id} and ${second.id}`);
   }
   return first;
 }
 
 function refuse(problem: string): AssayError {
-  return new AssayError('CONFIG_VALUE', { place: 'environment', key: VISIBLE_DEVICES, problem });
+  return new AssayError('DEVICE_UNKNOWN', { problem });
 }
 
 function refuseStrangers(devices: readonly Selectable[], strangers: readonly string[]): AssayError {
-  return new AssayError('DEVICE_UNKNOWN', { names: strangers.join(', '), devices: devices.map(({ id, index }) => `${index} (${id})`).join(', ') || 'no slice to use' });
+  return refuse(`${strangers.join(', ')}, and this node has ${devices.map(({ id, index }) => `${index} (${id})`).join(', ') || 'no slice to use'}`);
 }

@@ -109,13 +109,28 @@ export function describeDevices({ gpus, cpus }: Pick<NodeFacts, 'gpus' | 'cpus'>
   return `${gpus.length} × ${names.join(' and ')}`;
 }
 
+export const DEVICES_REMEDY = 'docs/planning.md has the forms that --devices takes, and the kinds of devices.';
+
 /** By the name that `--devices` takes, in any case. Throws CONFIG_VALUE with the nearest names for an unknown one. */
 export function findDeviceKind(name: string): DeviceKind {
-  const wanted = name.toLowerCase().replaceAll(/[\s_]/g, '-');
+  const wanted = simplify(name);
   const found = DEVICE_KINDS.find((kind) => kind.name.toLowerCase() === wanted);
   if (found) return found;
+  const near = nearKinds(name);
+  const known = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `; known are cpu, ${DEVICE_KINDS.map((kind) => kind.name).join(', ')}`;
+  throw refuseDevices(`unknown kind of device "${name}"${known}`);
+}
+
+/** The kinds whose names begin so, else those that a slip of the pen makes of one. */
+export function nearKinds(name: string): string[] {
   const names = DEVICE_KINDS.map((kind) => kind.name);
-  const near = findNearest(name, names);
-  const known = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `; known are cpu, ${names.join(', ')}`;
-  throw new AssayError('CONFIG_VALUE', { place: 'command line', key: '--devices', problem: `unknown kind of device "${name}"${known}` });
+  const begun = names.filter((known) => known.toLowerCase().startsWith(simplify(name)));
+  return name !== '' && begun.length > 0 ? begun : findNearest(name, names);
+}
+
+const simplify = (name: string): string => name.trim().toLowerCase().replaceAll(/[\s_]/g, '-');
+
+/** Of what `--devices` says. */
+export function refuseDevices(problem: string): AssayError {
+  return new AssayError('CONFIG_VALUE', { place: 'command line', key: '--devices', problem, instead: DEVICES_REMEDY });
 }

@@ -1,7 +1,7 @@
 // Hardware that is not here, from what `--devices` says: a number of devices of a published kind, or of cores. node-file.ts reads a
 // file of node facts in their place.
-import { AssayError, findNearest, GIB } from '@assay/domain';
-import { DEVICE_KINDS, findDeviceKind } from './device-kinds.ts';
+import { GIB } from '@assay/domain';
+import { DEVICE_KINDS, findDeviceKind, nearKinds, refuseDevices } from './device-kinds.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { countUp, MAX_CORES, MAX_DEVICES, readSize, SIZE_FORM } from './node-file.ts';
 
@@ -17,14 +17,14 @@ export function imagineNode(text: string): NodeFacts {
   const gpus = /^(\d+)\s*[x×*]\s*(\S+)$/i.exec(text.trim());
   if (gpus) return imagineGpus(Number(gpus[1]), gpus[2]!);
   if (DEVICE_KINDS.some(({ name }) => name.toLowerCase() === text.trim().toLowerCase())) return imagineGpus(1, text.trim());
-  const near = findNearest(text.trim(), DEVICE_KINDS.map(({ name }) => name));
-  throw refuse(`"${text}": ${FORMS}${near.length > 0 ? `; did you mean 1x${near.join(' or 1x')}?` : ''}`);
+  const near = nearKinds(text.trim());
+  throw refuseDevices(`"${text}": ${FORMS}${near.length > 0 ? `; did you mean 1x${near.join(' or 1x')}?` : ''}`);
 }
 
 function imagineCores(count: number, memory: string | undefined): NodeFacts {
   requireCount(count, 'cores', MAX_CORES);
   const memoryBytes = memory === undefined ? count * CORE_MEMORY_BYTES : readSize(memory);
-  if (memoryBytes === undefined || memoryBytes === 0) throw refuse(`"${memory}" for the memory of ${count} cores: ${SIZE_FORM}`);
+  if (memoryBytes === undefined || memoryBytes === 0) throw refuseDevices(`"${memory}" for the memory of ${count} cores: ${SIZE_FORM}`);
   return { cpus: countUp(count), memoryBytes, gpus: [], compiler: 'assumed' };
 }
 
@@ -40,7 +40,6 @@ function imagineGpus(count: number, kindName: string): NodeFacts {
 }
 
 function requireCount(count: number, what: string, most: number): void {
-  if (count < 1 || count > most) throw refuse(`${count} ${what}; 1 to ${most} can be planned for`);
+  if (count < 1 || count > most) throw refuseDevices(`${count} ${what}; 1 to ${most} can be planned for`);
 }
 
-const refuse = (problem: string): AssayError => new AssayError('CONFIG_VALUE', { place: 'command line', key: '--devices', problem });

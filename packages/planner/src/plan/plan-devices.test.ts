@@ -15,6 +15,13 @@ test('L10: ranks of one replica are never laid over slices, which cannot talk to
   expect(() => placeReplicas({ data: 2, tensor: 2, pipeline: 1 }, nodeOf(true), 'fast')).toThrow('2 ranks would lie on slices of GPUs (MIG)');
 });
 
+test('replicas beyond what the cores can serve are refused before any is started', () => {
+  const facts = { heads: 0, kvHeads: 0, hidden: 0, intermediate: 0, vocab: 0, layers: 0 };
+  const node = { cpus: [0, 1], memoryBytes: 1, gpus: [] };
+  expect(layOutCores({ node, facts, wishes: { data: 16 }, determinism: 'fast' }).data).toBe(16);
+  expect(() => layOutCores({ node, facts, wishes: { data: 1_000_000_000 }, determinism: 'fast' })).toThrow('data=1000000000, there are 2 cores');
+});
+
 test('a control group that gives less time than there are cores decides the threads and replicas, and pins nothing', () => {
   const node = { cpus: Array.from({ length: 64 }, (_, core) => core), memoryBytes: 1, gpus: [], cgroup: { cpus: 2.5 } };
   const facts = { heads: 0, kvHeads: 0, hidden: 0, intermediate: 0, vocab: 0, layers: 0 };

@@ -18,6 +18,9 @@ export interface DeviceLayout extends Layout {
   why: string[];
 }
 
+/** Replicas that one core can serve, if slowly. */
+const MAX_SHARERS = 8;
+
 interface LayoutInput {
   node: NodeFacts;
   facts: ShapeFacts;
@@ -48,6 +51,9 @@ function placeOnCores(layout: Layout, node: NodeFacts, determinism: Determinism)
   const { data, tensor, pipeline } = layout;
   const ranks = tensor * pipeline;
   const cores = countCores(node);
+  if (data > MAX_SHARERS * cores) {
+    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `data=${data}, there are ${cores} cores`, instead: `Choose at most ${MAX_SHARERS * cores}; more than one a core gains nothing.` });
+  }
   const isFixed = determinism !== 'fast';
   const threadsPerWorker = isFixed ? 1 : Math.max(1, Math.floor(cores / (data * ranks)));
   const why: string[] = [];
