@@ -122,9 +122,7 @@ describe('the manifest', () => {
   });
 });
 
-// The allocator keeps freed buffers of a few megabytes, more in one run than in the next: up to half a GiB here. bench/memory holds
-// settings of its own to 10 %.
-test('probe.json lists every rung with verdict, and a predicted peak within a quarter of the measured one', () => {
+test('probe.json lists every rung with verdict, and a predicted peak within a tenth of the measured one', () => {
   const { rungs } = JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8')) as { rungs: { predictedBytes: number; measuredBytes: number }[] };
   expect(rungs.length).toBeGreaterThan(0);
   expect(rungs.at(-1)).toMatchObject({ verdict: 'fits', rung: rungs.length - 1 });
@@ -132,8 +130,15 @@ test('probe.json lists every rung with verdict, and a predicted peak within a qu
     expect(measuredBytes).toBeGreaterThan(2 ** 28);
     const error = predictedBytes / measuredBytes - 1;
     console.log(`peak memory predicted ${(error * 100).toFixed(1)} % off`);
-    expect(Math.abs(error)).toBeLessThanOrEqual(0.25);
+    expect(Math.abs(error)).toBeLessThanOrEqual(0.1);
   }
+});
+
+test('the run took no more memory than its probe had shown', () => {
+  const { rungs } = JSON.parse(readFileSync(buildRunPaths(dir).probe, 'utf8')) as { rungs: { measuredBytes: number }[] };
+  const excess = Math.max(...manifest.workers.filter(({ role }) => role === 'engine').map(({ peakBytes }) => peakBytes ?? 0)) / (rungs.at(-1)?.measuredBytes ?? 0) - 1;
+  console.log(`peak memory of the run ${(excess * 100).toFixed(1)} % above the probe's`);
+  expect(excess).toBeLessThanOrEqual(0.1);
 });
 
 describe('the scores', () => {

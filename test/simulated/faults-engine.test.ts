@@ -110,7 +110,7 @@ testInWorld('a request that the engine refuses is rejected alone', async (world,
   expect((await listEvents(dir)).filter((event) => event.type === 'attempt_failed')).toEqual([]);
 });
 
-testInWorld('F11: where more than a tenth of the documents failed there is no score, and both numbers stand in the record', async (world, { expect }) => {
+testInWorld('where more than a tenth of the documents failed there is no score, and both numbers stand in the record', async (world, { expect }) => {
   const faults = [9, 13].map((row) => ({ at: 'add' as const, row, do: 'refuse' as const, text: 'no such token' }));
   const { dir, command } = prepareSimulated(world, { ...LETTERS, faults });
   const run = await world.run(command);

@@ -128,3 +128,15 @@ async function expectCompletion(world: AssayWorld, { dir, command }: { dir: stri
   expect(new Set(rows).size).toBe(rows.length);
   expect(readScores(dir)).toEqual(calm);
 }
+
+testInWorld('SIGTERM ends a plan as interrupted, with nothing kept and no word of a run', async (world, { expect }) => {
+  const { config } = prepareSimulated(world);
+  const plan = world.start(['plan', '--config', config]);
+  const hasHarness = () => readdirSync(world.tmp).some((name) => existsSync(join(world.tmp, name, 'run', 'logs', 'harness.log')));
+  await waitUntil('the harness', hasHarness, 60_000);
+  plan.kill('SIGTERM');
+  const { exitCode, stderr } = await plan.ended;
+  expect(exitCode, stderr).toBe(130);
+  expect(stderr).toMatch(/SIGTERM: stopping\nassay: interrupted\nNothing was kept; start it again\.\n$/);
+  expect(readdirSync(world.tmp).filter((name) => name.startsWith('assay-rehearsal-'))).toEqual([]);
+});

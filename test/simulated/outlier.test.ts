@@ -1,4 +1,4 @@
-// O01: one document of two tasks is far longer than the others, and the last of its data. What it takes is found out before the first
+// One document of two tasks is far longer than the others, and the last of its data. What it takes is found out before the first
 // request; without the probe the first step of all meets it, and not the end of a long run.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { buildRunPaths } from '@assay/store';

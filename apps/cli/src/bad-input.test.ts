@@ -71,6 +71,16 @@ test('a task file and a folder of tasks that are not there are named, with what 
   expect(refusal(...GIVEN, '--include_path', 'taks')).toEqual(refused(/include_path: no such folder: .*taks; beside it there is .*tasks/));
 });
 
+test.each([['list', 'tasks'], ['list_groups', 'groups']])('--tasks %s, which lists in lm_eval, is refused with the command that lists', async (word, kind) => {
+  await mkdir(join(cwd, 'home'));
+  await mkdir(join(cwd, 'bin'));
+  await writeFile(join(cwd, 'home', 'environment.json'), JSON.stringify({ schema: 1, python: join(cwd, 'bin', 'python') }));
+  const list = () => refusal('--tasks', word);
+  expect(list()).toEqual(refused(`unknown task "${word}"`, `type: ${join(cwd, 'bin', 'python')} -m lm_eval ls ${kind}`));
+  await writeFile(join(cwd, 'bin', 'lm_eval'), '');
+  expect(list()).toEqual(refused(`unknown task "${word}"`, `type: ${join(cwd, 'bin', 'lm_eval')} ls ${kind}`));
+});
+
 test('a flag that swallows the next one is found out', () => expect(refusal('run', '--tasks', '--model_args', 'pretrained=./model')).toEqual(refused('--tasks: no value was given')));
 
 test.each(['--log_samples=of', '--probe=maybe', '--predict_only="false"'])('%s is refused, never taken for true', (flag) => (

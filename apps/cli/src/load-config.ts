@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { listConfigKeys } from '@assay/domain';
 import type { Command } from 'commander';
 import { checkPaths } from './config/check-paths.ts';
+import { refuseTaskLists } from './config/refuse-task-lists.ts';
 import { composeConfig, type Composed } from './config/compose.ts';
 import { readConfigFile } from './config/config-file.ts';
 import type { FlagEntry } from './flags/flag-entry.ts';
@@ -28,6 +29,7 @@ export function addRunFlags(command: Command): void {
 /** Throws for anything wrong in flags or file. Sets what the harness reads from its environment. */
 export function loadConfig(options: Record<string, unknown>, around: Surroundings): Composed {
   const flags = readFlags(options);
+  refuseTaskLists(flags.values.tasks, around.env);
   if (flags.verbosity !== undefined) around.env['LMEVAL_LOG_LEVEL'] = flags.verbosity;
   const file = flags.configFile === undefined ? undefined : readConfigFile(resolve(around.cwd, flags.configFile), around.cwd);
   const composed = composeConfig({ flags, file, cwd: around.cwd });

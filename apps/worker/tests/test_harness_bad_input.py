@@ -33,6 +33,14 @@ CASES: dict[str, tuple[str, str | bytes | None, dict[str, Any], str, list[str]]]
     "an empty choice in the first document": (CHOICE, replace(GOOD, choices=["yes", ""]), {}, "TASK_INVALID", ["document 0, choice 1", "empty"]),
     "an empty choice later": (CHOICE, GOOD * 2 + replace(GOOD, choices=["", "no"]), {}, "TASK_INVALID", ["document 2, choice 0", "empty"]),
     "a gold answer beyond the choices": (CHOICE, replace(GOOD, gold=2), {}, "TASK_INVALID", ["document 0", "2 choices"]),
+    "gold answers that are a word and no column": (
+        CHOICE.replace("doc_to_target: gold", "doc_to_target: label"), GOOD * 3, {}, "TASK_INVALID",
+        ["task: t", "document 0", "'label'", "label names no column", "question, answer, choices, gold", "all 3 documents"],
+    ),
+    "gold answers none of which is a choice": (
+        CHOICE.replace("doc_to_target: gold", "doc_to_target: answer"), replace(GOOD, answer="4") * 2, {}, "TASK_INVALID",
+        ["document 0", "'4'", "2 choices"],
+    ),
     "an empty data file": (GENERATE, "", {}, "DATASET_EMPTY", ["t"]),
     "a data file that is not there": (GENERATE.replace("DATA", "/nowhere/x.jsonl"), None, {}, "TASK_INVALID", ["/nowhere/x.jsonl"]),
     "a data file that is not JSON": (GENERATE, "{broken\n", {}, "TASK_INVALID", ["JSON"]),
@@ -88,6 +96,16 @@ def refuse(folder: Path, model: str, yaml: str, data: str | bytes | None, change
     with pytest.raises(Refusal) as caught:
         render(build_render(folder / "requests", model, **{"tasks": [str(file)]} | changes | {"model_args": model_args}), lambda: None)
     return caught.value
+
+
+@pytest.mark.parametrize(("golds", "changes"), [(["2", "4"], {}), (["4", "4"], {"predict_only": True})])
+def test_a_gold_answer_outside_the_choices_is_a_warning_where_others_count_or_none_is_scored(
+    golds: list[str], changes: dict[str, Any], tmp_path: Path, demo_model: str
+) -> None:
+    yaml = CHOICE.replace("doc_to_target: gold", "doc_to_target: answer")
+    file = write_task(tmp_path, yaml, "".join(replace(GOOD, answer=gold) for gold in golds))
+    _, rendered = render(build_render(tmp_path / "requests", demo_model, tasks=[str(file)], **changes), lambda: None)
+    assert any("none of the choices" in warning for warning in rendered.warnings)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What a rendering says of itself: shots, examples, BOS, template, seeds, parameters, doubts."""
 
+import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,6 +65,33 @@ def test_a_template_that_is_not_applied_is_a_warning_and_an_applied_one_is_recor
 def test_the_decision_about_bos_is_stated(flag: bool | None, word: str, tmp_path: Path, demo_model: str) -> None:
     model_args = {"pretrained": demo_model, "max_model_len": 512} | ({} if flag is None else {"add_bos_token": flag})
     assert render_at(tmp_path, demo_model, model_args=model_args).bos.startswith(word)
+
+
+BOS_WARNING = "is configured with add_bos_token but adds none"
+
+
+@pytest.mark.parametrize(
+    ("key", "flag", "is_warned", "word"),
+    [
+        (True, None, True, "not added (the tokenizer adds none, although its configuration asks for it)"),
+        (False, None, False, "not added (the tokenizer's setting)"),
+        (None, None, False, "not added (the tokenizer's setting)"),
+        (True, True, False, "added (model_args"),
+        (True, False, False, "not added (model_args"),
+    ],
+)
+def test_a_bos_that_the_model_asks_for_and_does_not_get_is_a_warning(
+    key: bool | None, flag: bool | None, is_warned: bool, word: str, tmp_path: Path, demo_model: str
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(demo_model, model, ignore=shutil.ignore_patterns("*.safetensors"))
+    if key is not None:
+        file = model / "tokenizer_config.json"
+        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"add_bos_token": key}))
+    model_args = {"pretrained": str(model), "max_model_len": 512} | ({} if flag is None else {"add_bos_token": flag})
+    rendered = render_at(tmp_path, str(model), model_args=model_args, tasks=["fx_mutual"])
+    assert any(BOS_WARNING in one for one in rendered.warnings) == is_warned
+    assert rendered.bos.startswith(word)
 
 
 @pytest.mark.parametrize("chat", [False, True])

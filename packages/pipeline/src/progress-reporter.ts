@@ -37,6 +37,8 @@ export class ProgressReporter {
   /** The engines that the phase began with, and what each has loaded. */
   #begunWith: { handle: WorkerHandle; plan: Plan | undefined }[] = [];
   #hasReported = false;
+  #reportedAtSeconds = 0;
+  #idleSeconds = 0;
   #startedAtMs = 0;
   #firstStepAt: number | undefined;
   #lastResultAtMs = 0;
@@ -101,14 +103,15 @@ export class ProgressReporter {
     const { pool, results, shards } = this.#parts;
     const beats = pool.replicas.map(({ handle }) => handle.lastHeartbeat).filter((beat) => beat !== undefined);
     const sum = (pick: (beat: (typeof beats)[number]) => number) => beats.reduce((total, beat) => total + pick(beat), 0);
-    const atSeconds = (Date.now() - this.#startedAtMs) / 1000;
+    const elapsedSeconds = (Date.now() - this.#startedAtMs) / 1000;
+    const atSeconds = elapsedSeconds - this.#countIdle(elapsedSeconds);
     const { steps } = this.#countSinceStart();
     // A beat may be a second old: the phase's first one still brings steps of the probe.
     if (!this.#hasReported) this.#counted.steps += steps;
     this.#hasReported = true;
     this.#model.observe({ atSeconds, ...this.#countSinceStart() });
     const estimate = this.#model.estimate(atSeconds);
-    // While no worker computes, the speed of before says nothing of the end.
+    // Nobody knows when the next worker comes.
     const remaining = pool.readyCount() > 0 || estimate.fraction === 1 ? estimate : { ...estimate, seconds: null };
     this.#context.ui.onProgress({
       finalRequests: results.finalCount,
@@ -118,9 +121,16 @@ export class ProgressReporter {
       shardsTotal: shards.doneCount() + shards.openCount(),
       workersReady: pool.readyCount(),
       remaining,
-      elapsedSeconds: atSeconds,
+      elapsedSeconds,
     });
     this.#setMetrics(remaining, { running: sum((beat) => beat.runningRequests), waiting: sum((beat) => beat.waitingRequests) });
+  }
+
+  /** Seconds so far with no worker ready, which say nothing of the speed. */
+  #countIdle(elapsedSeconds: number): number {
+    if (this.#parts.pool.readyCount() === 0) this.#idleSeconds += elapsedSeconds - this.#reportedAtSeconds;
+    this.#reportedAtSeconds = elapsedSeconds;
+    return this.#idleSeconds;
   }
 
   /** For the next run's forecast; a phase of a few steps says little, and one with a load in its midst something false. */

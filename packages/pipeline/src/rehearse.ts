@@ -1,7 +1,4 @@
 // `assay plan` and `assay probe`: the first stages of a run, alone, in a folder that is removed afterwards.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TimeEstimate } from '@assay/domain';
 import type { NodeFacts, Plan, PlanChoice, Shard } from '@assay/planner';
 import type { Rendered } from '@assay/protocol';
@@ -9,10 +6,11 @@ import { IdleClock } from './idle-clock.ts';
 import { describeLeftOut, requireDevice } from './node/device-leases.ts';
 import { readNodeFacts } from './node/node-facts.ts';
 import { type Prepared, prepareRun } from './prepare-run.ts';
+import { inOwnFolder } from './rehearsal-folder.ts';
 import type { RunInput } from './run-input.ts';
 import { startHarness } from './processes/harness-process.ts';
 import type { ProbeReport } from './records/probe-report.ts';
-import { startProcesses } from './run-processes.ts';
+import { raceEnd, startProcesses } from './run-processes.ts';
 import { orderOpenRequests } from './stages/order-requests.ts';
 import { planRun } from './stages/plan.ts';
 import { probePlan } from './stages/probe.ts';
@@ -31,7 +29,7 @@ export async function planEvaluation(input: RunInput, onChoice: (choice: PlanCho
   return rehearse({ ...input, node: input.node ?? await readFreeNode(input) }, async (prepared) => {
     const harness = startHarness(prepared);
     try {
-      const rendered = await renderRequests(prepared.context, harness);
+      const rendered = await raceEnd(prepared.context, renderRequests(prepared.context, harness));
       const planned = await planRun(prepared.context, { node: prepared.node, model: prepared.facts, rendered, onChoice });
       const { shards } = await orderOpenRequests(prepared.context, planned);
       return { plan: planned.plan, time: planned.time, node: prepared.node, rendered, shards };
@@ -65,16 +63,13 @@ async function readFreeNode({ env, ui }: RunInput): Promise<NodeFacts> {
 }
 
 async function rehearse<Output>(input: RunInput, work: (prepared: Prepared) => Promise<Output>): Promise<Output> {
-  const folder = await mkdtemp(join(tmpdir(), 'assay-rehearsal-'));
-  try {
-    const prepared = await prepareRun({ ...input, config: { ...input.config, output_path: join(folder, 'run') } }, new IdleClock(Date.now));
+  return inOwnFolder(input.signals, async (dir) => {
+    const prepared = await prepareRun({ ...input, config: { ...input.config, output_path: dir } }, new IdleClock(Date.now));
     try {
       await prepared.begin();
       return await work(prepared);
     } finally {
       await prepared.close();
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }

@@ -68,7 +68,7 @@ export const SHARD_QUEUE_GUARANTEES: Record<string, (queues: TestQueues) => Prom
     expect(seen).toEqual(['s0000', 's0001', 's0002']);
   },
 
-  'a further attempt of a shard that was done is delivered (Q04)': async ({ runId, open }) => {
+  'a further attempt of a shard that was done is delivered': async ({ runId, open }) => {
     const queue = await open();
     const seen: number[] = [];
     await queue.consume({ concurrency: 1, run: async ({ attempt }) => { seen.push(attempt); } });

@@ -5,7 +5,7 @@ import { describeAnswers, warnOfAnswers } from './answer-notes.ts';
 const tally = (fields: Partial<AnswerTally>): AnswerTally => ({ truncatedDocuments: 0, generated: 0, unfinishedThoughts: 0, controlCharacters: 0, repeated: 0, copied: 0, ...fields });
 const tell = (fields: Partial<AnswerTally>, lengthShare = 0) => ({ warnings: warnOfAnswers(tally(fields), lengthShare), notes: describeAnswers({ sums: lengthShare }, { sums: tally(fields) }) });
 
-test('P10: four of twenty answers that ended in thinking are a warning about the run that says 20 %, in the words of the table', () => {
+test('four of twenty answers that ended in thinking are a warning about the run that says 20 %, in the words of the table', () => {
   const { warnings, notes } = tell({ generated: 20, unfinishedThoughts: 4 });
   expect(warnings).toEqual([expect.stringContaining('20 % of the answers (4 of 20) ended inside the model\'s thinking and count as empty')]);
   expect(notes).toEqual([`! sums: ${warnings[0]}`]);

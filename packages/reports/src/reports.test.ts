@@ -18,7 +18,7 @@ const tally = (fields: Partial<AnswerTally>): AnswerTally => ({ truncatedDocumen
 /** All are final: those without an answer were rejected. */
 const cover = (answered: number, requests: number) => ({ requests, final: requests, answered, share: answered / requests });
 
-test('V08: each score stands with its coverage and its share of cut answers, and above 5 % there is a warning', () => {
+test('each score stands with its coverage and its share of cut answers, and above 5 % there is a warning', () => {
   const table = renderResultsTable({
     rows: [
       row({ task: 'demo', alias: 'demo', group: true, metric: 'acc', value: 0.6123, mean: 'by_sample' }),
@@ -58,7 +58,7 @@ test('V08: each score stands with its coverage and its share of cut answers, and
   `);
 });
 
-test('F11: a score over a part of its documents stands under two names, and with too many of them missing it is not given', () => {
+test('a score over a part of its documents stands under two names, and with too many of them missing it is not given', () => {
   const partial = { answered: 90, failed: 10, answeredOnly: 80 / 90, failuresAsWrong: 0.8 };
   const table = renderResultsTable({
     rows: [

@@ -12,7 +12,7 @@ export const define: DefineCommand = (command, around, finish) => {
     .action(async (name: string | undefined, options: { json?: boolean }) => {
       const scores = await readScores(await takeRun(name, around));
       stdout.write(options.json ? `${JSON.stringify(scores, null, 2)}\n` : `${renderResultsTable(scores)}\n`);
-      if (!scores.sealed) stderr.write('assay: this run is not sealed: these scores are not final\nSee `assay status`; the same command completes it.\n');
+      if (!scores.sealed) stderr.write('note: this run is not sealed, so these scores are not final; `assay status` shows how it stands\n');
       finish(EXIT_CODES.done);
     });
 };

@@ -6,7 +6,7 @@ const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as co
 
 export function renderDoctor({ version, machine, findings, home, homeEntries, usable }: DoctorReport): string {
   const gpus = machine.gpus.length === 0 ? 'none' : machine.gpus.map(({ name, memoryBytes }) => `${name} ${formatBytes(memoryBytes)}`).join(', ');
-  const nameWidth = Math.max(22, ...homeEntries.map(({ name }) => name.length + 1));
+  const nameWidth = 1 + Math.max(0, ...homeEntries.map(({ name }) => name.length));
   const lines = [
     `assay ${version} on ${machine.cpus.count} × ${machine.cpus.model}, ${formatBytes(machine.memoryBytes)} memory; GPUs: ${gpus}`,
     '',

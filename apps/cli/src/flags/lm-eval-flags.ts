@@ -11,7 +11,7 @@ const UPLOAD = 'Leave it out; scores/results_*.json has lm_eval\'s shape and can
 
 export const LM_EVAL_FLAGS: readonly FlagEntry[] = [
   lmEval({ flag: 'config', short: 'C', status: 'supported', rule: 'text', value: 'FILE', arity: 'one', description: 'read the configuration from a YAML file; flags override it key by key', note: 'An unknown or doubled key is an error with its line.' }),
-  lmEval({ flag: 'tasks', short: 't', status: 'supported', key: 'tasks', rule: 'list', value: 'TASK', arity: 'many', note: 'A folder of tasks is given as a path (./folder or /folder), so that a folder never shadows a task\'s name.' }),
+  lmEval({ flag: 'tasks', short: 't', status: 'supported', key: 'tasks', rule: 'list', value: 'TASK', arity: 'many', note: 'A folder of tasks is given as a path (./folder or /folder), so that a folder never shadows a task\'s name. `list`, which printed the tasks in earlier versions, is answered with the command that does.' }),
   lmEval({ flag: 'model', short: 'M', status: 'supported', key: 'model', rule: 'text', value: 'NAME', arity: 'one', note: 'lm_eval\'s other names are refused by name.' }),
   lmEval({ flag: 'model_args', short: 'a', status: 'supported', key: 'model_args', rule: 'mapping', value: 'KEY=VALUE', arity: 'many', note: 'A key that neither lm_eval\'s vLLM backend nor vLLM knows is refused. As in lm_eval, the flag replaces the file\'s whole mapping.' }),
   lmEval({ flag: 'apply_chat_template', status: 'supported', key: 'apply_chat_template', rule: 'booleanOrText', value: 'NAME', arity: 'optional', note: 'true and false are switches, anything else is a template\'s name.' }),

@@ -40,7 +40,7 @@ test('lm_eval\'s results file becomes rows', () => {
 });
 
 test('a run without scores says so, and in which state it is', async () => {
-  await expect(readScores(sample.run)).rejects.toMatchObject({ code: 'SCORES_MISSING', message: expect.stringContaining('the run is running') });
+  await expect(readScores(sample.run)).rejects.toMatchObject({ code: 'SCORES_MISSING', message: expect.stringContaining('the run is running'), remedy: 'It is at work: `assay status` shows how far.' });
 });
 
 test('of several results files the newest counts, and an unsealed run is marked', async () => {

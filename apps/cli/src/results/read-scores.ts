@@ -1,7 +1,7 @@
 // The scores of a run as metric rows: from the manifest where the run is sealed, else from its newest results file.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AssayError } from '@assay/domain';
+import { AssayError, isWorking, type RunState } from '@assay/domain';
 import type { AnswerTally, Coverage, MetricRow, WireFloat } from '@assay/protocol';
 import { findSelections, type Selections } from '@assay/reports';
 import { foldEvents, readEvents, readManifest, type RunDirectory } from '@assay/store';
@@ -24,7 +24,7 @@ interface RunScores {
 export async function readScores(run: RunDirectory): Promise<RunScores> {
   const names = await readdir(run.paths.scoresDir).catch(() => []);
   const name = names.filter((entry) => /^results_.*\.json$/.test(entry)).sort().at(-1);
-  if (name === undefined) throw new AssayError('SCORES_MISSING', { dir: run.dir, state: await readState(run) });
+  if (name === undefined) throw refuseMissing(run, await readState(run));
   const resultsFile = join(run.paths.scoresDir, name);
   const manifest = await readManifest(run.dir);
   if (manifest === undefined) {
@@ -35,6 +35,10 @@ export async function readScores(run: RunDirectory): Promise<RunScores> {
   const lengthShare = Object.fromEntries(manifest.tasks.map(({ task, lengthShare: share }) => [task, share]));
   const answers = Object.fromEntries(manifest.tasks.map((task) => [task.task, task.answers]));
   return { resultsFile, sealed: true, rows: manifest.scores.rows, coverage, lengthShare, answers, selections: findSelections(manifest.tasks, manifest.config) };
+}
+
+function refuseMissing({ dir }: RunDirectory, state: string): AssayError {
+  return new AssayError('SCORES_MISSING', { dir, state, ...(isWorking(state as RunState) ? { instead: 'It is at work: `assay status` shows how far.' } : {}) });
 }
 
 async function readState(run: RunDirectory): Promise<string> {

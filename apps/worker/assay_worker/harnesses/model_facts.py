@@ -37,7 +37,9 @@ def list_model_warnings(command: Render, model: RenderModel, template: str | Non
     if template is not None and isinstance(command.apply_chat_template, str) and isinstance(tokenizer.chat_template, str):
         warnings.append(f'the tokenizer of {name} has one chat template without a name; it is applied for "{command.apply_chat_template}"')
     bos, asked = tokenizer.bos_token_id, command.model_args.get("add_bos_token")
-    if bos is not None and asked is None and model.tok_encode(_SAMPLE)[:1] != [bos] and wants_bos(command.model_args):
+    is_in_template = template is not None and ("bos_token" in template or str(tokenizer.bos_token) in template)
+    is_bare = bos is not None and asked is None and not is_in_template and model.tok_encode(_SAMPLE)[:1] != [bos]
+    if is_bare and wants_bos(command.model_args):
         warnings.append(f"the tokenizer of {name} is configured with add_bos_token but adds none; model_args add_bos_token=true forces it")
     return warnings
 

@@ -24,12 +24,12 @@ def lint_task(name: str, task: Task, instances: list[Instance], documents: list[
 
 def refuse_hopeless(name: str, task: Task, documents: list[tuple[int, Any]], number: Numbered) -> None:
     """A task whose gold answer is among the choices of no document scores 0 whatever the model is."""
-    if len(_find_foreign_golds(task, documents, number)) < len(documents):
+    if not _compares_golds(task) or not all(_is_foreign(*_read_gold(task, document)) for _, document in documents):
         return
     place, document = documents[0]
-    gold, choices = task.doc_to_target(document), task.doc_to_choice(document)
-    problem = f"document {number(place)}: its gold answer {gold!r} is none of its {len(choices)} choices, "
-    problem += f"and so it is in all {len(documents)} documents, so no answer can be right"
+    gold, choices = _read_gold(task, document)
+    others = f", and so in all {len(documents)} documents" if len(documents) > 1 else ""
+    problem = f"document {number(place)}: its gold answer {gold!r} is none of its {len(choices)} choices{others}: no answer can be right"
     raise refuse_task(name, problem + _explain_literal(task, gold))
 
 
@@ -50,12 +50,20 @@ def _find_double_spaces(instances: list[Instance], number: Numbered) -> list[Pla
 
 
 def _find_foreign_golds(task: Task, documents: list[tuple[int, Any]], number: Numbered) -> list[Place]:
-    """Only where lm_eval's own scorer compares the gold answer with the choices."""
-    is_own = type(task).process_results is ConfigurableTask.process_results and not callable(task.get_config("process_results"))
-    if task.OUTPUT_TYPE != "multiple_choice" or not is_own or getattr(task, "multiple_input", 0):
+    if not _compares_golds(task):
         return []
-    golds = ((place, _read(task.doc_to_target, document), _read(task.doc_to_choice, document)) for place, document in documents)
+    golds = ((place, *_read_gold(task, document)) for place, document in documents)
     return [f"document {number(place)}, {gold!r}" for place, gold, choices in golds if _is_foreign(gold, choices)]
+
+
+def _compares_golds(task: Task) -> bool:
+    """Only lm_eval's own scorer of choices looks for the gold answer among them."""
+    is_own = type(task).process_results is ConfigurableTask.process_results and not callable(task.get_config("process_results"))
+    return task.OUTPUT_TYPE == "multiple_choice" and is_own and not getattr(task, "multiple_input", 0)
+
+
+def _read_gold(task: Any, document: Any) -> tuple[Any, Any]:
+    return _read(task.doc_to_target, document), _read(task.doc_to_choice, document)
 
 
 def _is_foreign(gold: Any, choices: Any) -> bool:

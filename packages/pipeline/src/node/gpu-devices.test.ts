@@ -143,7 +143,7 @@ describe('an nvidia-smi in trouble is no GPU, and says so', () => {
   });
 });
 
-describe('L10: CUDA_VISIBLE_DEVICES', () => {
+describe('CUDA_VISIBLE_DEVICES', () => {
   it.each(['5', '1,5', 'GPU-ffffffff'])('=%s, which names a device that the node lacks, is refused with those that it has', async (visible) => {
     const env = { ...writeStandIn(makeTempDir(), { gpus: gpusOf(2) }), CUDA_VISIBLE_DEVICES: visible };
     const names = visible.split(',').at(-1);

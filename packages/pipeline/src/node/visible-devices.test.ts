@@ -15,7 +15,7 @@ test.each([
   ['GPU-8932f937', ['GPU-8932f937-aaaa']], ['MIG-22222222-cccc', ['MIG-22222222-cccc']], ['1', ['GPU-11111111-bbbb']], ['', []], [' ', []],
   ['MIG-23333333-eeee, 0', ['MIG-23333333-eeee', 'GPU-8932f937-aaaa']], ['2', ['MIG-22222222-cccc']], ['GPU-33333333-dddd', ['MIG-22222222-cccc']], ['GPU-3333', ['MIG-22222222-cccc']],
   ['-1', []], ['1,-1,0', ['GPU-11111111-bbbb']], ['NoDevFiles', []],
-])('L10: CUDA_VISIBLE_DEVICES=%s is read by opaque ids, in the user\'s order', (visible, ids) => {
+])('CUDA_VISIBLE_DEVICES=%s is read by opaque ids, in the user\'s order', (visible, ids) => {
   expect(select(visible)).toEqual(ids);
 });
 

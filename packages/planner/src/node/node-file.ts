@@ -1,6 +1,7 @@
 // A file that states the facts of a node, for `--devices`: checked key by key, and refused with the line and column of what is wrong.
 import { AssayError, parseBytes, suggestNearest } from '@assay/domain';
 import { z } from 'zod';
+import { DEVICES_REMEDY } from './device-kinds.ts';
 import type { NodeFacts } from './node-facts.ts';
 
 export const MAX_DEVICES = 64;
@@ -65,7 +66,7 @@ export function parseNodeFacts(content: unknown, places: Places): NodeFacts {
   const issue = parsed.error.issues[0]!;
   const found = issue.path.reduce<unknown>((value, step) => (value as Record<PropertyKey, unknown> | undefined)?.[step], content);
   const problem = `${issue.message}, found ${found === undefined ? 'nothing' : JSON.stringify(found).slice(0, MOST_SHOWN)}`;
-  throw new AssayError('CONFIG_VALUE', { place: places.placeOf(issue.path), key: nameKey(issue.path), problem });
+  throw new AssayError('CONFIG_VALUE', { place: places.placeOf(issue.path), key: nameKey(issue.path), problem, instead: DEVICES_REMEDY });
 }
 
 function refuseKey(path: readonly PropertyKey[], { placeOfKey }: Places): AssayError {

@@ -68,20 +68,20 @@ test('wishes restrict the candidates', () => {
   expect(layoutOf(explain('8xH100-80GB', { plan: { pipeline: 4, data: 1 } }))).toBe('1×2×4');
 });
 
-test('L01: 14 heads on eight GPUs are never cut in four or eight', () => {
+test('14 heads on eight GPUs are never cut in four or eight', () => {
   const { candidates } = explain('8xL4', { facts: shaped(14, 14, 20e9) });
   expect(tensorSizes(candidates)).toEqual([1, 2, 7]);
   expect(layoutOf(explain('8xL4', { facts: shaped(14, 14, 12e9), plan: { pipeline: 1 } }))).toBe('4×2×1');
 });
 
-test.each([[3, '1×2×1'], [5, '2×2×1'], [6, '3×2×1'], [7, '3×2×1']])('L02: 20B with 32 heads on %i GPUs without stages is %s', (devices, layout) => {
+test.each([[3, '1×2×1'], [5, '2×2×1'], [6, '3×2×1'], [7, '3×2×1']])('20B with 32 heads on %i GPUs without stages is %s', (devices, layout) => {
   const choice = explain(`${devices}xA100-40GB`, { facts: shaped(32, 16, 20e9), plan: { pipeline: 1 } });
   expect(layoutOf(choice)).toBe(layout);
   expect(choice.plan!.why.join()).toContain('tensor=2, pipeline=1: the smallest split that fits, divides the heads');
   expect(find(choice.candidates, { tensor: 3 }).lost).toContain('attention heads (32) cannot be divided by 3');
 });
 
-test('L04: KV heads are divided or replicated, and replicated ones cost each rank as much', () => {
+test('KV heads are divided or replicated, and replicated ones cost each rank as much', () => {
   expect(tensorSizes(explain('8xH100-80GB', { facts: shaped(64, 10, 27e9) }).candidates)).toEqual([1, 2]);
   const { candidates } = explain('8xH100-80GB', { facts: shaped(64, 2, 27e9) });
   const perToken = [1, 2, 8].map((tensor) => find(candidates, { tensor, pipeline: 1 }).memory!.kvBytesPerToken);
@@ -89,7 +89,7 @@ test('L04: KV heads are divided or replicated, and replicated ones cost each ran
   expect(perToken[2]).toBe(perToken[1]);
 });
 
-test('L05: groups of 128 refuse the sizes that cut one', () => {
+test('groups of 128 refuse the sizes that cut one', () => {
   const facts = parseModelFacts(QWEN_GPTQ_CONFIG, []);
   const { candidates } = explain('8xL4', { facts });
   expect(tensorSizes(candidates)).toEqual([1, 2, 4]);

@@ -167,7 +167,7 @@ test('the engine gets lm_eval\'s defaults, the plan, and the user\'s other argum
   expect(() => engineArgsOf(choose(), { lora_local_path: '/x' }, { model: 'm', trustRemoteCode: false })).toThrow(/lora_local_path is not supported/);
 });
 
-test.each([8e9, 35e9])('O05: 218.81 MiB to spare are no room for the 302.5 MiB of a chunk\'s logits, so the chunk shrinks (%d parameters)', (parameters) => {
+test.each([8e9, 35e9])('218.81 MiB to spare are no room for the 302.5 MiB of a chunk\'s logits, so the chunk shrinks (%d parameters)', (parameters) => {
   const MIB = 2 ** 20;
   const facts = factsOf({ ...LLAMA_8B_CONFIG, vocab_size: 154_880 }, parameters);
   const plan = (memoryBytes: number, asked = {}) => choose({

@@ -73,7 +73,7 @@ const onGpus = (change: Partial<PlanInput>, gpus: { isMig?: boolean; memoryBytes
   ...change,
 });
 
-test('L10: no rung lays a model over slices of GPUs', () => {
+test('no rung lays a model over slices of GPUs', () => {
   const slices = onGpus({}, { isMig: true });
   expect(slices).toMatchObject({ data: 4, tensor: 1 });
   for (const where of WHERE) descend(slices, Array.from({ length: 60 }, () => where)).forEach((plan) => expect(plan).toMatchObject({ data: 4, tensor: 1, pipeline: 1 }));

@@ -84,7 +84,7 @@ test('one long document among a thousand is first of its kind, for scoring and f
   expect(rows[1000]).toBe(999);
 });
 
-test.each([1, 2, 4, 7])('O07: %i workers find each document\'s own answer, in batches of any size', (workers) => {
+test.each([1, 2, 4, 7])('%i workers find each document\'s own answer, in batches of any size', (workers) => {
   const lengths = [5, 1, 9, 9, 3, 9, 2];
   const index = buildIndex(lengths.map((context) => ({ context })));
   const ordered = orderRequests(index, { kvCacheTokens: 1 });

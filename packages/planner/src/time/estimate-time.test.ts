@@ -40,10 +40,12 @@ test('decoding few sequences is bound by reading the weights, and more sequences
   expect(many!.decodeSeconds).toBeLessThan(2 * one!.decodeSeconds);
 });
 
-test('devices divide the time, and device-hours count every one that is held', () => {
+test('devices divide the time, and device-hours count every one that is held, on CPU each core', () => {
   const [one, four] = ['1xH100-80GB', '4xH100-80GB'].map((devices) => timeOf(devices, { facts: mistral7b }));
   expect(one!.prefillSeconds / four!.prefillSeconds).toBeCloseTo(4, 0);
   expect(four!.deviceHours).toBeCloseTo((4 * four!.wallSeconds) / 3600, 6);
+  const cores = timeOf('cpu:2:64GiB', { facts: mistral7b });
+  expect(cores.deviceHours).toBeCloseTo((2 * cores.wallSeconds) / 3600, 6);
 });
 
 test('tensor ranks pay for their sums, more over PCIe than over NVLink', () => {
