@@ -1,6 +1,6 @@
 // `unit` runs first. `simulated` starts whole runs on the simulated engine, and the set-up: neither fills more than one core, so two
 // files at a time.
-// `engine` uses the real engine, which fills them all: one file at a time.
+// `engine` uses the real engine, which fills them all: one file at a time. vitest puts a group of number 0 last.
 import { defineConfig } from 'vitest/config';
 import { SetupFirst } from './test/support/setup-first.ts';
 
@@ -15,7 +15,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts', 'apps/cli/src/**/*.test.ts', 'test/{architecture,contract,support}/**/*.test.ts', 'setup/*.test.mjs'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -25,7 +25,7 @@ export default defineConfig({
           maxWorkers: 2,
           testTimeout: 900_000,
           hookTimeout: 900_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -36,7 +36,7 @@ export default defineConfig({
           maxWorkers: 1,
           testTimeout: 900_000,
           hookTimeout: 900_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],
