@@ -102,6 +102,12 @@ testInWorld('a sealed run is read and not run again; under other settings it is 
   await expectRefusal(world, [...command, '--seed', '8', '--num_fewshot', '1', '--json'], /seed\.\w+: 7 → 8; .*|num_fewshot: none → 1/, expect);
   await expectRefusal(world, [...command, '--limit', '9', '--json'], /limit: 8 → 9/, expect);
   expect(describeFiles(dir)).toEqual(before);
+
+  // What is said of a manifest that was damaged: delete it, and the same command seals the run again.
+  rmSync(join(dir, 'manifest.json'));
+  const anew = await world.run([...command, '--json']);
+  expect(anew, anew.stderr).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(anew.stdout).rows).toEqual(JSON.parse(first.stdout).rows);
 });
 
 testInWorld('a data set that has changed is not mixed with old results', async (world, { expect }) => {

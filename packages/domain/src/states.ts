@@ -12,7 +12,7 @@ export const RUN_STATES = {
   running: ['scoring', 'paused', 'planning', 'interrupted', 'failed', 'canceled'],
   paused: ['running', 'interrupted', 'failed', 'canceled'],
   scoring: ['sealed', 'incomplete', 'interrupted', 'failed', 'canceled'],
-  sealed: [],
+  sealed: ['queued'],
   incomplete: ['queued'],
   interrupted: ['queued'],
   failed: ['queued'],
@@ -68,9 +68,9 @@ export function isWorking(state: string): boolean {
   return canMove('run', state, 'interrupted');
 }
 
-/** True where a start has ended and the same command begins another. */
+/** True where a start has ended and the same command begins another: of a sealed run only where its manifest was taken away. */
 export function isResumable(state: string): boolean {
-  return canMove('run', state, 'queued') && !isWorking(state);
+  return canMove('run', state, 'queued') && !isWorking(state) && state !== 'sealed';
 }
 
 export function isEndState(machine: StateMachine, state: string): boolean {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readRunDirectory } from '@assay/store';
+import { buildRunPaths, readRunDirectory } from '@assay/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeSampleRun, REQUESTS, type SampleRun } from '../testing/sample-run.ts';
 import { describeRun } from './describe-run.ts';
@@ -44,6 +44,15 @@ test('a run whose process is gone is interrupted, whatever its last event says',
   const text = renderStatus(status);
   expect(text).toContain('state      interrupted: the same command resumes it\nbecause    its process is gone without having said why');
   expect(text.replace('0 running', '')).not.toContain('running');
+});
+
+test('the manifest decides whether a run is sealed, not its last event', async () => {
+  const { manifest } = buildRunPaths(sample.run.dir);
+  await writeFile(manifest, '{}');
+  expect((await describe()).state).toBe('sealed');
+  await sample.events.append({ type: 'state_changed', epoch: 1, machine: 'run', from: 'scoring', to: 'sealed' });
+  await rm(manifest);
+  expect(await describe()).toMatchObject({ state: 'interrupted', ended: { message: 'its manifest.json was taken away' } });
 });
 
 test('a run that was told to end says that it drains', async () => {

@@ -1,4 +1,5 @@
 // What a run is doing, from its directory alone: works on a run that is alive, finished or dead, and disturbs none.
+import { existsSync } from 'node:fs';
 import type { Rendered } from '@assay/protocol';
 import { foldEvents, type LoggedEvent, readEvents, readRunJson, readStoredResults, type ResultLedger, type RunDirectory, type RunHistory } from '@assay/store';
 import { isAtWork, type LiveProcess, listLiveProcesses, readStateNow } from './live-processes.ts';
@@ -41,6 +42,8 @@ const MOST_OPEN_REQUESTS = 100;
 
 const KILLED = { code: 'INTERRUPTED', message: 'its process is gone without having said why: it was killed, or the machine went down' };
 
+const UNSEALED = { code: 'INTERRUPTED', message: 'its manifest.json was taken away' };
+
 export async function describeRun(run: RunDirectory, now: Date): Promise<RunStatus> {
   const { events } = await readEvents(run.paths.events);
   const history = foldEvents(events);
@@ -48,7 +51,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
   const taskNames = rendered?.tasks.map(({ task }) => task) ?? [];
   const ledger = await readStoredResults(run, history);
   const processes = listLiveProcesses(events, history);
-  const state = readStateNow(history, processes);
+  const state = readStateNow(history, processes, existsSync(run.paths.manifest));
   const alive = isAtWork(processes);
   return {
     run: run.header.id,
@@ -57,7 +60,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     state,
     draining: state === 'running' && events.some((event) => event.type === 'drain_started' && event.epoch === history.epoch),
     alive,
-    ended: state === history.state ? findEnd(events, history) : KILLED,
+    ended: state === history.state || state === 'sealed' ? findEnd(events, history) : history.state === 'sealed' ? UNSEALED : KILLED,
     epoch: history.epoch,
     createdAt: run.header.createdAt,
     lastEventAt: events.at(-1)?.at ?? null,

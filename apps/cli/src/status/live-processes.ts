@@ -21,7 +21,10 @@ export function listLiveProcesses(events: readonly LoggedEvent[], history: RunHi
 }
 
 /** A process that was killed could not write down that it ended: a run that speaks of work without a process is interrupted. */
-export function readStateNow({ state, epoch }: RunHistory, processes: readonly LiveProcess[]): string {
+export function readStateNow({ state, epoch }: RunHistory, processes: readonly LiveProcess[], isSealed: boolean): string {
+  // The manifest decides: a kill just after it was written leaves no word of it, and without it the run is to be sealed again.
+  if (isSealed) return 'sealed';
+  if (state === 'sealed') return 'interrupted';
   return epoch > 0 && isWorking(state) && !isAtWork(processes) ? 'interrupted' : state;
 }
 
