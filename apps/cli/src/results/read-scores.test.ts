@@ -43,6 +43,11 @@ test('a run without scores says so, and in which state it is', async () => {
   await expect(readScores(sample.run)).rejects.toMatchObject({ code: 'SCORES_MISSING', message: expect.stringContaining('the run is running'), remedy: 'It is at work: `assay status` shows how far.' });
 });
 
+test('a sealed run whose results file is gone is still called sealed', async () => {
+  await writeFile(sample.run.paths.manifest, '{}');
+  await expect(readScores(sample.run)).rejects.toMatchObject({ code: 'SCORES_MISSING', message: expect.stringContaining('the run is sealed') });
+});
+
 test('of several results files the newest counts, and an unsealed run is marked', async () => {
   await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-01T00-00-00.json'), '{"results": {}}');
   await writeFile(join(sample.run.paths.scoresDir, 'results_2026-01-02T00-00-00.json'), JSON.stringify({ ...RESULTS, assay: { coverage: COVERAGE, selections: SELECTIONS } }));

@@ -44,7 +44,7 @@ function refuseMissing({ dir }: RunDirectory, state: string): AssayError {
 async function readState(run: RunDirectory): Promise<string> {
   const { events } = await readEvents(run.paths.events);
   const history = foldEvents(events);
-  return readStateNow(history, listLiveProcesses(events, history), false);
+  return readStateNow(run, history, listLiveProcesses(events, history));
 }
 
 interface ResultsFile {

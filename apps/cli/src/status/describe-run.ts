@@ -1,5 +1,4 @@
 // What a run is doing, from its directory alone: works on a run that is alive, finished or dead, and disturbs none.
-import { existsSync } from 'node:fs';
 import type { Rendered } from '@assay/protocol';
 import { foldEvents, type LoggedEvent, readEvents, readRunJson, readStoredResults, type ResultLedger, type RunDirectory, type RunHistory } from '@assay/store';
 import { isAtWork, type LiveProcess, listLiveProcesses, readStateNow } from './live-processes.ts';
@@ -41,7 +40,6 @@ export interface RunStatus {
 const MOST_OPEN_REQUESTS = 100;
 
 const KILLED = { code: 'INTERRUPTED', message: 'its process is gone without having said why: it was killed, or the machine went down' };
-
 const UNSEALED = { code: 'INTERRUPTED', message: 'its manifest.json was taken away' };
 
 export async function describeRun(run: RunDirectory, now: Date): Promise<RunStatus> {
@@ -51,7 +49,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
   const taskNames = rendered?.tasks.map(({ task }) => task) ?? [];
   const ledger = await readStoredResults(run, history);
   const processes = listLiveProcesses(events, history);
-  const state = readStateNow(history, processes, existsSync(run.paths.manifest));
+  const state = readStateNow(run, history, processes);
   const alive = isAtWork(processes);
   return {
     run: run.header.id,
@@ -60,7 +58,7 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     state,
     draining: state === 'running' && events.some((event) => event.type === 'drain_started' && event.epoch === history.epoch),
     alive,
-    ended: state === history.state || state === 'sealed' ? findEnd(events, history) : history.state === 'sealed' ? UNSEALED : KILLED,
+    ended: explainEnd(state, events, history),
     epoch: history.epoch,
     createdAt: run.header.createdAt,
     lastEventAt: events.at(-1)?.at ?? null,
@@ -74,6 +72,12 @@ export async function describeRun(run: RunDirectory, now: Date): Promise<RunStat
     rungsTaken: history.rungs.length,
     warnings: history.warnings.map(({ message }) => message),
   };
+}
+
+/** A run that is interrupted without having written that down was killed, or has lost its manifest. */
+function explainEnd(state: string, events: readonly LoggedEvent[], history: RunHistory): RunStatus['ended'] {
+  if (state !== 'interrupted' || history.state === 'interrupted') return findEnd(events, history);
+  return history.state === 'sealed' ? UNSEALED : KILLED;
 }
 
 function findEnd(events: readonly LoggedEvent[], { epoch }: RunHistory): RunStatus['ended'] {

@@ -1,7 +1,7 @@
 // The processes of a run that are alive now, from what its events say was started, and the state it is in by that.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isWorking, parseProcessStat } from '@assay/domain';
-import type { EventOf, LoggedEvent, RunHistory } from '@assay/store';
+import type { EventOf, LoggedEvent, RunDirectory, RunHistory } from '@assay/store';
 
 export interface LiveProcess {
   role: string;
@@ -21,9 +21,9 @@ export function listLiveProcesses(events: readonly LoggedEvent[], history: RunHi
 }
 
 /** A process that was killed could not write down that it ended: a run that speaks of work without a process is interrupted. */
-export function readStateNow({ state, epoch }: RunHistory, processes: readonly LiveProcess[], isSealed: boolean): string {
+export function readStateNow({ paths }: RunDirectory, { state, epoch }: RunHistory, processes: readonly LiveProcess[]): string {
   // The manifest decides: a kill just after it was written leaves no word of it, and without it the run is to be sealed again.
-  if (isSealed) return 'sealed';
+  if (existsSync(paths.manifest)) return 'sealed';
   if (state === 'sealed') return 'interrupted';
   return epoch > 0 && isWorking(state) && !isAtWork(processes) ? 'interrupted' : state;
 }

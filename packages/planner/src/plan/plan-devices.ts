@@ -52,7 +52,7 @@ function placeOnCores(layout: Layout, node: NodeFacts, determinism: Determinism)
   const ranks = tensor * pipeline;
   const cores = countCores(node);
   if (data > MAX_SHARERS * cores) {
-    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `data=${data}, there are ${cores} cores`, instead: `Choose at most ${MAX_SHARERS * cores}; more than one a core gains nothing.` });
+    throw new AssayError('PLAN_IMPOSSIBLE', { problem: `data=${data}, there are ${cores} cores`, instead: `Choose at most ${MAX_SHARERS * cores}, which is ${MAX_SHARERS} a core.` });
   }
   const isFixed = determinism !== 'fast';
   const threadsPerWorker = isFixed ? 1 : Math.max(1, Math.floor(cores / (data * ranks)));
